@@ -18,7 +18,7 @@ import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStore, SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
-import type { Resource } from "./telemetry-records.ts";
+import { NODE_ATTRIBUTE, type Resource } from "./telemetry-records.ts";
 
 export async function startObservability(
   outer: ModuleContext<ObservabilityConfig>,
@@ -31,7 +31,7 @@ export async function startObservability(
     for (const end of running.splice(0).reverse()) await end();
   };
   try {
-    const resource = engineResource(config);
+    const resource = engineResource(config, context.nodes?.name);
     const drops = new DropCounts();
     const spanSinks = new SpanFanOut();
     let storedSpans: SpanStore | undefined;
@@ -127,10 +127,14 @@ function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): M
   return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
 }
 
-function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
+function engineResource(
+  { service_name, service_version, service_namespace }: ObservabilityConfig,
+  node: string | undefined,
+): Resource {
   const attributes: Record<string, string> = {};
   if (service_version !== undefined) attributes["service.version"] = service_version;
   if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
+  if (node !== undefined) attributes[NODE_ATTRIBUTE] = node;
   return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
 }
 

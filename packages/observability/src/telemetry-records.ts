@@ -1,5 +1,8 @@
 import type { Attributes, SpanKind } from "@svc-runtime/engine/module";
 
+/** Attribute of a resource: name of the node of the cluster that recorded the span or log entry. */
+export const NODE_ATTRIBUTE = "svc.node";
+
 export interface SpanEvent {
   readonly name: string;
   readonly timeUnixNano: bigint;

@@ -182,6 +182,7 @@ export class ModuleContexts {
 function questionsIn(scope: Scope, questions: NodeQuestions | undefined): NodeQuestions | undefined {
   if (questions === undefined) return undefined;
   return {
+    name: questions.name,
     answer: (topic, answer) => scope.add(questions.answer(topic, answer)),
     ask: (topic, question) => questions.ask(topic, question),
   };

@@ -11,6 +11,8 @@ export interface NodeAnswers {
 
 /** Questions between the same modules of the nodes of a cluster, e.g. about what each of them recorded. */
 export interface NodeQuestions {
+  /** Name of this node. */
+  readonly name: string;
   /** Answers the questions about a topic, those of this node too. A topic is answered by one module. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
   /** Asks all nodes. Resolves within 500 ms, and never rejects. */

@@ -8,6 +8,7 @@ export {
 export { PLANTED_FAULTS } from "../cluster/testing/simulation/planted-faults.ts";
 export { runSeeds, runSeedsWithFault, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
+export { InMemoryCluster } from "../kernel/nodes/testing/in-memory-cluster.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";
 export { openDatabase } from "../store/driver.ts";
 export { openStore } from "../store/open-store.ts";

@@ -10,7 +10,7 @@ import type {
 } from "@svc-runtime/engine/module";
 import type { CallError, Caller } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
-import type { Resource, SpanSink } from "../telemetry-records.ts";
+import { NODE_ATTRIBUTE, type Resource, type SpanSink } from "../telemetry-records.ts";
 import { CallRecord, type FunctionFacts, type RecordHost } from "./call-record.ts";
 import { CallSources } from "./call-sources.ts";
 import { type CallStats, MAX_FUNCTIONS } from "./call-stats.ts";
@@ -229,7 +229,12 @@ export class CallRecorder
     if (resource === undefined || resource.service !== provider.name) {
       // A worker that has not sent its name yet is named after the first part of the function id.
       const service = provider.name === "" ? (facts.functionId.split("::", 1)[0] ?? "") : provider.name;
-      resource = { service, workerId: provider.workerId, attributes: { "service.instance.id": provider.workerId } };
+      const node = this.resource.attributes[NODE_ATTRIBUTE];
+      const attributes = {
+        "service.instance.id": provider.workerId,
+        ...(node === undefined ? {} : { [NODE_ATTRIBUTE]: node }),
+      };
+      resource = { service, workerId: provider.workerId, attributes };
       this.#resources.set(provider, resource);
     }
     facts.resource = resource;

@@ -1,5 +1,12 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
-import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../telemetry-records.ts";
+import {
+  type DropCounter,
+  type LogSink,
+  type MetricSink,
+  NODE_ATTRIBUTE,
+  type Resource,
+  type SpanSink,
+} from "../telemetry-records.ts";
 import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
 import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
@@ -25,6 +32,8 @@ export interface DecodeContext {
   readonly drops: DropCounter;
   /** Nanoseconds since 1970. */
   readonly nowNanos: bigint;
+  /** Name of this node of a cluster; undefined for an engine that is alone. */
+  readonly node?: string | undefined;
 }
 
 export interface ScopeNames {
@@ -74,6 +83,7 @@ export function readResource(
   delete attributes["svc.worker.id"];
   if (origin.restrictedTo !== undefined) delete attributes["worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
+  if (context.node !== undefined) attributes[NODE_ATTRIBUTE] = context.node;
   const named = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
   const service =
     origin.restrictedTo === undefined ? named : `${origin.worker?.name ?? "unknown_service"} (${origin.restrictedTo})`;

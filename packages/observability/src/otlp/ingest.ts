@@ -23,6 +23,8 @@ export interface IngestSinks {
   readonly now: () => number;
   /** Limits the records of restricted principals. */
   readonly rate: RecordRate;
+  /** Name of this node of a cluster. */
+  readonly node?: string | undefined;
 }
 
 export type IngestOutcome =
@@ -148,7 +150,7 @@ export class Ingest {
     } else {
       this.#bytesOf.delete(source);
     }
-    const { spans, logs, metrics, drops, now } = this.#sinks;
+    const { spans, logs, metrics, drops, now, node } = this.#sinks;
     const { restrictedTo } = body.origin;
     if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
       drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
@@ -167,6 +169,7 @@ export class Ingest {
         metrics,
         drops,
         nowNanos: BigInt(Math.round(now())) * 1_000_000n,
+        node,
       };
       return { ...body, records: decode(body.signal, parsed, context), accepted: 0, refused: 0 };
     } catch (error) {

@@ -40,7 +40,7 @@ export interface Otlp {
 
 /** Opens the receiver if it is enabled. The decoder is loaded when the first telemetry arrives. */
 export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts): Promise<Otlp> {
-  const { clock, directory, log } = context;
+  const { clock, directory, log, nodes } = context;
   let config: Config = context.config;
   let ingest: Ingest | undefined;
   let take: typeof import("./worker-frames.ts").takeFrame | undefined;
@@ -58,7 +58,7 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
     loading ??= Promise.all([import("./ingest.ts"), import("./worker-frames.ts")]).then(
       ([{ Ingest }, { takeFrame }]) => {
         take = takeFrame;
-        ingest = new Ingest({ ...sinks, now: () => clock.now() });
+        ingest = new Ingest({ ...sinks, now: () => clock.now(), node: nodes?.name });
         return ingest;
       },
     );

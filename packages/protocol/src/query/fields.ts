@@ -22,6 +22,7 @@ export const TRACE_FIELDS = [
   { name: "trigger", aliases: ["trigger_type"], description: "what started the trace, e.g. http, cron, queue" },
   { name: "name", aliases: ["op"], description: "name of a span" },
   { name: "trace", aliases: ["trace_id"], description: "id of the trace" },
+  { name: "node", aliases: [], description: "node of the cluster that recorded a span" },
 ] as const satisfies readonly QueryField[];
 
 export const LOG_FIELDS = [
@@ -32,6 +33,7 @@ export const LOG_FIELDS = [
   { name: "trace", aliases: ["trace_id"], description: "id of the trace" },
   { name: "span", aliases: ["span_id"], description: "id of the span" },
   { name: "message", aliases: ["body"], description: "message of the entry" },
+  { name: "node", aliases: [], description: "node of the cluster that recorded the entry" },
 ] as const satisfies readonly QueryField[];
 
 export const STATE_TYPES = ["object", "array", "string", "number", "boolean", "null"] as const;

@@ -44,6 +44,7 @@ const KEYS = {
   trace: "trace_id",
   span: "span_id",
   message: "body",
+  node: "resource.svc.node",
 } as const;
 const EQUAL_MEMBERS = { worker: "worker", function: "function_id", trace: "trace_id", span: "span_id" } as const;
 

@@ -74,6 +74,7 @@ const KEYS = {
   service: "service",
   name: "name",
   trace: "trace_id",
+  node: "resource.svc.node",
 } as const;
 
 class TraceQueryBuilder {

@@ -45,6 +45,10 @@ export class AskNodes implements NodeQuestions {
     this.#parts = parts;
   }
 
+  get name(): string {
+    return this.#parts.name;
+  }
+
   answer(topic: string, answer: Answerer): Undo {
     if (this.#answerers.has(topic)) throw new TypeError(`questions about ${topic} are answered by another module`);
     this.#answerers.set(topic, answer);
