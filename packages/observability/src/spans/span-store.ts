@@ -1,4 +1,5 @@
 import type { Awaitable } from "@svc-runtime/engine/module";
+import type { AskedNodes } from "../query/ask-nodes.ts";
 import type { SpanRecord, SpanSink } from "../telemetry-records.ts";
 import type { FacetValues } from "./trace-facets.ts";
 import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
@@ -15,6 +16,8 @@ export interface TraceRow {
   readonly spans: readonly SpanRecord[];
   /** Mostly the same object for traces with the same values, if the store has computed it already. */
   readonly facets?: FacetValues;
+  /** That of its `TracePosition`. Undefined: its id. */
+  readonly tie?: number;
 }
 
 export interface TracePage {
@@ -87,7 +90,10 @@ export interface SpanStore extends SpanSink {
   close(): Promise<void>;
 }
 
-export type SpanReader = Pick<SpanStore, "storage" | "list" | "scan" | "tally" | "spansOf" | "span">;
+export interface SpanReader extends Pick<SpanStore, "storage" | "list" | "scan" | "tally" | "spansOf" | "span"> {
+  /** Which nodes were asked. Undefined on an engine that is alone. */
+  readonly asked?: AskedNodes | undefined;
+}
 
 /**
  * True if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own spans:
@@ -132,7 +138,10 @@ export async function* allTraces(
   const limit = spans === "none" ? PAGE : PAGE_WITH_SPANS;
   let after: TracePosition | undefined;
   do {
-    const page = await store.list({ filters, sortBy: "start_time", descending: true, after, offset: 0, limit, spans });
+    const page = await store.list({
+      ...{ filters, sortBy: "start_time", descending: true, after, offset: 0, limit, spans },
+      isUncounted: true,
+    });
     yield* page.rows;
     after = page.next;
   } while (after !== undefined);

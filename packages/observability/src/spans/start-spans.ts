@@ -9,7 +9,7 @@ import type { DropCounter, SpanRecord, SpanSink } from "../telemetry-records.ts"
 import type { DiskSpanLimits } from "./disk/disk-span-store.ts";
 import { provideTraces } from "./functions/provide-traces.ts";
 import { type MemoryLimits, MemorySpanStore } from "./memory/memory-span-store.ts";
-import type { SpanStore } from "./span-store.ts";
+import type { SpanReader, SpanStore } from "./span-store.ts";
 import { provideTraceStream } from "./trace-stream.ts";
 import { TraceTriggers } from "./trace-trigger.ts";
 
@@ -42,10 +42,11 @@ export async function startSpans(
     opened?.setLimits(next);
     return undefined;
   };
-  provideTraces(context, store, parts.drops);
+  const read = await spanReader(context, store);
+  provideTraces(context, { store, read }, parts.drops);
   if (store === undefined)
     return { sink: { started: () => {}, ended: () => {} }, store, reconfigure, stop: async () => {} };
-  const feed = provideTraceStream(context, store);
+  const feed = provideTraceStream(context, () => read(store));
   const triggers = new TraceTriggers(context, store);
   const changed = (span: SpanRecord): void => {
     feed.changed(span);
@@ -70,6 +71,20 @@ export async function startSpans(
       await store.close();
     },
   };
+}
+
+/** In a cluster, answers what the nodes ask, and returns what reads the spans of all of them for one request. */
+async function spanReader(
+  { nodes }: ModuleContext<ObservabilityConfig>,
+  store: SpanStore | undefined,
+): Promise<(store: SpanStore) => SpanReader> {
+  if (nodes === undefined) return (own) => own;
+  const [{ answerSpanQuestions }, { MergedSpans }] = await Promise.all([
+    import("./nodes/answer-span-questions.ts"),
+    import("./nodes/merged-spans.ts"),
+  ]);
+  answerSpanQuestions(nodes, store);
+  return ({ storage }) => new MergedSpans(nodes, storage);
 }
 
 interface OpenedStore {

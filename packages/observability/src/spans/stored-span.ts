@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import { textOfValue } from "../query/attributes.ts";
-import { durationMs, millisOf, type SpanRecord } from "../telemetry-records.ts";
+import { durationMs, millisOf, NODE_ATTRIBUTE, type SpanRecord } from "../telemetry-records.ts";
 import { asyncWorkOf, durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 
 /** Maximum number of attributes in a result, for a span, an event or a link. */
@@ -51,6 +51,7 @@ const MAX_LEAN_EVENTS = 40;
 
 /** Returns the part of a span that a timeline of thousands of spans needs: a twentieth of its size. */
 export function leanSpan(span: SpanRecord) {
+  const node = span.resource.attributes[NODE_ATTRIBUTE];
   return {
     span_id: span.spanId,
     parent_span_id: span.parentSpanId ?? null,
@@ -61,6 +62,7 @@ export function leanSpan(span: SpanRecord) {
     status: span.status,
     ...(span.statusDescription === undefined ? {} : { status_description: span.statusDescription }),
     service_name: span.resource.service,
+    ...(typeof node === "string" ? { node } : {}),
     events: span.events
       .slice(0, MAX_LEAN_EVENTS)
       .map(({ name, timeUnixNano }) => ({ name, timestamp_unix_nano_text: timeUnixNano.toString() })),
@@ -93,6 +95,7 @@ export function traceSummary(facts: TraceFacts) {
     partial: facts.partial,
     ...(facts.triggerType === undefined ? {} : { trigger_type: facts.triggerType }),
     ...(facts.functionId === undefined ? {} : { function_id: facts.functionId }),
+    ...(facts.nodes === undefined ? {} : { nodes: facts.nodes }),
   };
 }
 

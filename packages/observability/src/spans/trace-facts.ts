@@ -2,12 +2,12 @@ import { attributeOf, textOfValue } from "../query/attributes.ts";
 import type { SpanRecord } from "../telemetry-records.ts";
 
 /** Maximum number of service names in a trace's row. */
-const MAX_SERVICES = 100;
+export const MAX_SERVICES = 100;
 /** Maximum number of functions in a trace's row. */
-const MAX_FUNCTIONS = 100;
+export const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
 /** Maximum number of failed spans whose end is remembered. More count as failed, but not as asynchronous work. */
-const MAX_ERROR_ENDS = 100;
+export const MAX_ERROR_ENDS = 100;
 /** Work that ends this long after the root span is asynchronous. The clocks of processes differ by less. */
 const ASYNC_AFTER_US = 2_000;
 
@@ -39,6 +39,8 @@ export interface TraceFacts {
   /** Ends of the failed spans, at most MAX_ERROR_ENDS. */
   errorEndsUs: number[];
   pendingCount: number;
+  /** Nodes of the cluster that have spans of the trace. Undefined on an engine that is alone. */
+  nodes?: readonly string[];
 }
 
 export type TraceStatus = "ok" | "error" | "pending";

@@ -1,6 +1,6 @@
 import { type Clock, type Logger, schemaOf } from "@svc-runtime/engine/module";
 import type { SpanRecord } from "../telemetry-records.ts";
-import type { SpanStore, TraceRow } from "./span-store.ts";
+import type { SpanReader, TraceRow } from "./span-store.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
 
 /** Maximum number of changed traces per lookup; further changes are not reported. */
@@ -8,7 +8,7 @@ const MAX_CHANGED = 1_000;
 
 /** Reports which traces have changed, a fixed delay after the first change. Costs nothing while inactive. */
 export class TraceFeed {
-  readonly #store: SpanStore;
+  readonly #reader: () => SpanReader;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #delayMs: number;
@@ -19,13 +19,13 @@ export class TraceFeed {
   #isLookingUp = false;
 
   constructor(parts: {
-    readonly store: SpanStore;
+    readonly reader: () => SpanReader;
     readonly clock: Clock;
     readonly log: Logger;
     readonly delayMs: number;
     readonly onChange: (rows: readonly TraceRow[]) => void;
   }) {
-    this.#store = parts.store;
+    this.#reader = parts.reader;
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#delayMs = parts.delayMs;
@@ -72,8 +72,9 @@ export class TraceFeed {
         offset: 0,
         limit: MAX_CHANGED,
         spans: "none",
+        isUncounted: true,
       } as const;
-      const { rows } = await this.#store.list(request);
+      const { rows } = await this.#reader().list(request);
       if (this.#isActive && rows.length > 0) this.#onChange(rows);
     } finally {
       this.#isLookingUp = false;

@@ -45,6 +45,11 @@ export function isDecidedByFacts(filters: TraceFilters): boolean {
   return traceIdsOf(filters) === undefined && spanConditions(filters).length === 0 && filters.groups === undefined;
 }
 
+/** True if some of the filters can only be tested with spans. */
+export function needsSpans(filters: TraceFilters): boolean {
+  return spanConditions(filters).length > 0 || (filters.groups ?? []).some(({ any }) => any.some(needsSpans));
+}
+
 export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => boolean {
   const ids = traceIdsOf(filters);
   const wanted = ids === undefined ? undefined : new Set(ids);

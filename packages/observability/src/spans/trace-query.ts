@@ -145,4 +145,6 @@ export interface TraceListRequest {
   readonly limit: number;
   /** Which spans to return besides the facts: none, the root span, or all (the first 1,000 of each trace). */
   readonly spans: "none" | "root" | "all";
+  /** True: the total may be any lower bound. */
+  readonly isUncounted?: true;
 }

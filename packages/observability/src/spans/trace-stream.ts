@@ -1,19 +1,22 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
-import type { SpanStore, TraceRow } from "./span-store.ts";
+import type { SpanReader, TraceRow } from "./span-store.ts";
 import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";
 
 const DELAY_MS = 250;
 
-/** Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. */
-export function provideTraceStream(context: ModuleContext<unknown>, store: SpanStore): TraceFeed {
+/**
+ * Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. In a
+ * cluster a summary is that of the whole trace, but only changes at this node are reported.
+ */
+export function provideTraceStream(context: ModuleContext<unknown>, reader: () => SpanReader): TraceFeed {
   const stream = context.streams.provideSystemStream({
     name: "svc.traces",
     summary: "Summaries of traces as they begin, change and end; at most four events per second",
     snapshot: (id) => (id === undefined ? "[]" : "null"),
   });
   const feed = new TraceFeed({
-    ...{ store, clock: context.clock, log: context.log, delayMs: DELAY_MS },
+    ...{ reader, clock: context.clock, log: context.log, delayMs: DELAY_MS },
     onChange(rows: readonly TraceRow[]) {
       stream.publish({
         id: null,

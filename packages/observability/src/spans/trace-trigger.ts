@@ -51,7 +51,7 @@ export class TraceTriggers {
     this.#context = context;
     this.#store = store;
     this.#feed = new TraceFeed({
-      store,
+      reader: () => store,
       clock: context.clock,
       log: context.log,
       delayMs: DELAY_MS,

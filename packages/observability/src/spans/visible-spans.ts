@@ -1,7 +1,8 @@
 import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
+import type { AskedNodes } from "../query/ask-nodes.ts";
 import { attributeOf } from "../query/attributes.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
-import type { SpanRecord } from "../telemetry-records.ts";
+import { NODE_ATTRIBUTE, type SpanRecord } from "../telemetry-records.ts";
 import {
   MAX_READ_SPANS,
   type SpanReader,
@@ -18,7 +19,7 @@ import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-quer
 const MAX_PAGES = 50;
 
 /** Returns the store as the caller may see it: the whole store, or the spans that `visibleSpans` returns. */
-export function spansFor(store: SpanStore, access: CallerAccess | undefined): SpanReader {
+export function spansFor(store: SpanReader, access: CallerAccess | undefined): SpanReader {
   return access === undefined ? store : new VisibleSpans(store, seesCall(access));
 }
 
@@ -101,10 +102,10 @@ function callOf({ attributes }: SpanRecord): Call | undefined {
 }
 
 class VisibleSpans implements SpanReader {
-  readonly #store: SpanStore;
+  readonly #store: SpanReader;
   readonly #sees: SeesCall;
 
-  constructor(store: SpanStore, sees: SeesCall) {
+  constructor(store: SpanReader, sees: SeesCall) {
     this.#store = store;
     this.#sees = sees;
   }
@@ -113,8 +114,13 @@ class VisibleSpans implements SpanReader {
     return this.#store.storage;
   }
 
+  get asked(): AskedNodes | undefined {
+    return this.#store.asked;
+  }
+
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
-    return visibleSpans(await this.#store.spansOf(traceId), this.#sees);
+    const spans = await this.#store.spansOf(traceId);
+    return visibleSpans(spans, this.#sees, spans.length < MAX_READ_SPANS && this.#hasAllNodes);
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
@@ -146,6 +152,7 @@ class VisibleSpans implements SpanReader {
         offset: 0,
         limit: Math.min(wanted, limit),
         spans: "all",
+        isUncounted: true,
       });
       for (const row of page.rows) {
         const shown = visible(row);
@@ -164,6 +171,11 @@ class VisibleSpans implements SpanReader {
     };
   }
 
+  /** False: spans of a node that did not answer may be missing. */
+  get #hasAllNodes(): boolean {
+    return this.asked === undefined || this.asked.missing.length === 0;
+  }
+
   /**
    * Returns a function that reduces a trace to the visible part, or returns undefined if that does not match. The
    * filters apply to the visible spans only: otherwise a filter could reveal what hidden spans contain.
@@ -171,12 +183,23 @@ class VisibleSpans implements SpanReader {
   #visibleRow(filters: TraceFilters, wanted: TraceListRequest["spans"]): (row: TraceRow) => TraceRow | undefined {
     const matches = traceMatcher(filters);
     return (row) => {
-      const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
+      const isWhole = row.facts.spanCount <= row.spans.length && this.#hasAllNodes;
+      const visible = visibleSpans(row.spans, this.#sees, isWhole);
       const facts = factsOf(visible);
+      if (facts !== undefined && this.asked !== undefined) facts.nodes = nodesOf(visible);
       if (facts === undefined || !matches(facts, () => visible)) return undefined;
       return { facts, spans: spansAsked(wanted, visible, facts.rootSpanId) };
     };
   }
+}
+
+function nodesOf(spans: readonly SpanRecord[]): readonly string[] {
+  const nodes = new Set<string>();
+  for (const { resource } of spans) {
+    const node = resource.attributes[NODE_ATTRIBUTE];
+    if (typeof node === "string") nodes.add(node);
+  }
+  return [...nodes].sort();
 }
 
 /** The filters that reveal nothing about hidden spans: trace ids, and a time range that contains all visible spans. */

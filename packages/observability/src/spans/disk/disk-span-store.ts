@@ -123,7 +123,11 @@ export class DiskSpanStore implements SpanStore {
     const shown = this.#decoder();
     return {
       ...rest,
-      rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })),
+      rows: rows.map(({ row, spans }) => ({
+        facts: factsOf(row),
+        spans: spans.map(shown).sort(bySpanStart),
+        tie: row.no,
+      })),
     };
   }
 

@@ -1,7 +1,7 @@
 import type { SpanEvent, SpanLink, SpanRecord } from "../../telemetry-records.ts";
 
 /** A span as JSON in the database. Times are decimal strings, because JSON numbers would round them. */
-interface SpanJson extends Omit<SpanRecord, "startUnixNano" | "endUnixNano" | "events" | "size"> {
+export interface SpanJson extends Omit<SpanRecord, "startUnixNano" | "endUnixNano" | "events" | "size"> {
   readonly start: string;
   readonly end?: string;
   readonly events: readonly (Omit<SpanEvent, "timeUnixNano"> & { readonly time: string })[];
@@ -40,13 +40,16 @@ export function writeSpan(span: SpanRecord): string {
 /** Parses what `writeSpan` wrote. */
 export function readSpan(text: string): SpanRecord {
   // Not validated: only this store writes the database, and its checks detect damage.
-  const { start, end, events, ...rest } = JSON.parse(text) as SpanJson;
+  return spanOfJson(JSON.parse(text) as SpanJson, text.length);
+}
+
+export function spanOfJson({ start, end, events, ...rest }: SpanJson, size: number): SpanRecord {
   return {
     ...rest,
     parentSpanId: rest.parentSpanId,
     startUnixNano: BigInt(start),
     endUnixNano: end === undefined ? undefined : BigInt(end),
     events: events.map(({ name, time, attributes }) => ({ name, timeUnixNano: BigInt(time), attributes })),
-    size: text.length,
+    size,
   };
 }

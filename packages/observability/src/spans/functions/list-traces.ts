@@ -1,5 +1,6 @@
 import { type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
+import { mergedFrom } from "../../query/ask-nodes.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
@@ -54,6 +55,7 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         ...(page.next !== undefined && page.rows.length < limit ? { partial: true } : {}),
         as_of: asOf,
         storage: store.storage,
+        ...mergedFrom(store.asked),
       };
     },
   });
@@ -70,8 +72,9 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
           .default([...DEFAULT_FACETS]),
       }),
     async handle({ facets, ...filters }, { access }) {
-      const { exact, ...counted } = await traceFacets(functions.spansFor(access), traceFiltersOf(filters), facets);
-      return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
+      const store = functions.spansFor(access);
+      const { exact, ...counted } = await traceFacets(store, traceFiltersOf(filters), facets);
+      return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }), ...mergedFrom(store.asked) };
     },
   });
   context.provideFunction({
@@ -79,8 +82,9 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
     summary: "Number of matching traces over time, and by duration",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, buckets: z.int().min(1).max(1_000).default(60) }),
     async handle({ buckets, ...filters }, { access }) {
-      const { exact, ...counted } = await traceHistogram(functions.spansFor(access), traceFiltersOf(filters), buckets);
-      return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
+      const store = functions.spansFor(access);
+      const { exact, ...counted } = await traceHistogram(store, traceFiltersOf(filters), buckets);
+      return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }), ...mergedFrom(store.asked) };
     },
   });
   context.provideFunction({
@@ -102,9 +106,9 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         start_time: since_ms,
         filters: [{ key: attribute, op: "exists" }],
       });
-      return {
-        groups: await groupTraces(functions.spansFor(access), filters, { attribute, label: label_attribute, limit }),
-      };
+      const store = functions.spansFor(access);
+      const groups = await groupTraces(store, filters, { attribute, label: label_attribute, limit });
+      return { groups, ...mergedFrom(store.asked) };
     },
   });
 }

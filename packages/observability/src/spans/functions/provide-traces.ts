@@ -1,15 +1,22 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import type { DropCounter } from "../../telemetry-records.ts";
-import type { SpanStore } from "../span-store.ts";
+import type { SpanReader, SpanStore } from "../span-store.ts";
 import { spansFor } from "../visible-spans.ts";
 import { provideListFunctions } from "./list-traces.ts";
 import { provideReadFunctions } from "./read-traces.ts";
 import type { TraceFunctions } from "./trace-functions.ts";
 import { provideTransferFunctions } from "./transfer-traces.ts";
 
-/** Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. */
-export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {
+/**
+ * Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. `read` returns what
+ * reads it, together with those of the other nodes of a cluster.
+ */
+export function provideTraces(
+  context: ModuleContext<unknown>,
+  { store, read }: { readonly store: SpanStore | undefined; readonly read: (store: SpanStore) => SpanReader },
+  drops: DropCounter,
+): void {
   const functions: TraceFunctions = {
     store() {
       if (store !== undefined) return store;
@@ -18,7 +25,7 @@ export function provideTraces(context: ModuleContext<unknown>, store: SpanStore 
         "In-memory span storage is not available. Set exporter: memory or both in config, in the block svc-observability, e.g. `exporter: both`",
       );
     },
-    spansFor: (access) => spansFor(functions.store(), access),
+    spansFor: (access) => spansFor(read(functions.store()), access),
   };
   provideListFunctions(context, functions);
   provideReadFunctions(context, functions);

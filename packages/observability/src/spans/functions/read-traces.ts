@@ -1,6 +1,7 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
+import { mergedFrom } from "../../query/ask-nodes.ts";
 import { textOfValue } from "../../query/attributes.ts";
 import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
 import type { SpanRecord } from "../../telemetry-records.ts";
@@ -45,7 +46,11 @@ export function provideReadFunctions(context: ModuleContext<unknown>, functions:
         limit: z.int().min(1).max(20_000).default(2_000),
         cursor: cursorSchema.optional(),
       }),
-    handle: async (input, { access }) => treePage(await functions.spansFor(access).spansOf(input.trace_id), input),
+    async handle(input, { access }) {
+      const store = functions.spansFor(access);
+      const page = treePage(await store.spansOf(input.trace_id), input);
+      return { ...page, ...mergedFrom(store.asked) };
+    },
   });
   context.provideFunction({
     id: "engine::traces::spans",
@@ -64,10 +69,11 @@ export function provideReadFunctions(context: ModuleContext<unknown>, functions:
         }),
       }),
     async handle({ trace_id, cursor, limit, text, detail }, { access }) {
-      const stored = await functions.spansFor(access).spansOf(trace_id);
+      const store = functions.spansFor(access);
+      const stored = await store.spansOf(trace_id);
       const all = text === undefined ? stored : stored.filter(textMatcher(text));
       const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
-      return { spans: page.map<object>(FORMS[detail]), total: all.length, cursor: next };
+      return { spans: page.map<object>(FORMS[detail]), total: all.length, cursor: next, ...mergedFrom(store.asked) };
     },
   });
   context.provideFunction({
@@ -87,7 +93,11 @@ export function provideReadFunctions(context: ModuleContext<unknown>, functions:
       const store = functions.spansFor(access);
       const [left, right] = await Promise.all([requireSpans(store, a), requireSpans(store, b)]);
       const { rows, truncated } = compareTraces(left, right);
-      return { rows, a: summaryOf(left), b: summaryOf(right), ...(truncated ? { truncated } : {}) };
+      return {
+        ...{ rows, a: summaryOf(left), b: summaryOf(right) },
+        ...(truncated ? { truncated } : {}),
+        ...mergedFrom(store.asked),
+      };
     },
   });
 }

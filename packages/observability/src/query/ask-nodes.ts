@@ -1,0 +1,101 @@
+import type { NodeQuestions } from "@svc-runtime/engine/module";
+import { CallError, Payload } from "@svc-runtime/protocol";
+import type { z } from "zod";
+
+/** Maximum size of the items of an answer in bytes. Nodes send at most 4 MiB. */
+const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
+/** Maximum `offset` of a list that is merged. */
+const MAX_OFFSET = 10_000;
+
+export interface NodeAnswer<Answer> {
+  readonly node: string;
+  readonly answer: Answer;
+}
+
+/**
+ * Asks all nodes of the cluster, this one included, and collects who answered and who did not. A node that stores
+ * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not.
+ */
+export class AskedNodes {
+  readonly #nodes: NodeQuestions;
+  readonly #topic: string;
+  readonly #answered = new Set<string>();
+  readonly #missing = new Set<string>();
+
+  constructor(nodes: NodeQuestions, topic: string) {
+    this.#nodes = nodes;
+    this.#topic = topic;
+  }
+
+  get answered(): readonly string[] {
+    return [...this.#answered].filter((name) => !this.#missing.has(name)).sort();
+  }
+
+  /** Nodes that did not answer a question. */
+  get missing(): readonly string[] {
+    return [...this.#missing].sort();
+  }
+
+  async ask<Answer>(question: object, schema: z.ZodType<Answer>): Promise<NodeAnswer<Answer>[]> {
+    const { answers, missing } = await this.#nodes.ask(this.#topic, Payload.fromValue(question));
+    for (const node of missing) this.#missing.add(node);
+    return answers.flatMap(({ node, answer }) => {
+      if (answer.value() === null) return [];
+      const parsed = schema.safeParse(answer.value());
+      (parsed.success ? this.#answered : this.#missing).add(node);
+      return parsed.success ? [{ node, answer: parsed.data }] : [];
+    });
+  }
+}
+
+/** What an answer says about the nodes that it is merged from. */
+export interface MergedFrom {
+  /** Nodes that answered. */
+  readonly nodes: readonly string[];
+  /** Nodes that did not; without the member, all did. */
+  readonly missing?: readonly string[];
+}
+
+/** Returns the members for an answer; none for an engine that is alone. */
+export function mergedFrom(
+  asked: Pick<AskedNodes, "answered" | "missing"> | undefined,
+): MergedFrom | Record<never, never> {
+  if (asked === undefined) return {};
+  const { answered: nodes, missing } = asked;
+  return missing.length === 0 ? { nodes } : { nodes, missing };
+}
+
+/** Throws `invalid_input` if the offset is too large: the entries before it have to be fetched. */
+export function checkOffset(offset: number): void {
+  if (offset > MAX_OFFSET)
+    throw new CallError("invalid_input", `\`offset\`: at most ${MAX_OFFSET} in a cluster; use \`cursor\``);
+}
+
+/** Collects JSON texts, up to a number of bytes. */
+export class AnswerTexts {
+  readonly #texts: string[] = [];
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes = MAX_ANSWER_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns false if the text does not fit; the first always does. */
+  add(text: string): boolean {
+    const bytes = Buffer.byteLength(text) + 1;
+    if (this.#texts.length > 0 && this.#bytes + bytes > this.#maxBytes) return false;
+    this.#bytes += bytes;
+    this.#texts.push(text);
+    return true;
+  }
+
+  get count(): number {
+    return this.#texts.length;
+  }
+
+  /** JSON of an array. */
+  toString(): string {
+    return `[${this.#texts.join(",")}]`;
+  }
+}

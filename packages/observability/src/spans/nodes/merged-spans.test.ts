@@ -1,0 +1,160 @@
+import { accessTo, type InMemoryCluster, type InMemoryEngine, type InMemoryWorker } from "@svc-runtime/engine/testing";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { telemetryCluster, whileClocksMove } from "../../testing/telemetry-cluster.ts";
+
+let cluster: InMemoryCluster;
+let engines: readonly InMemoryEngine[];
+let a: InMemoryEngine;
+let b: InMemoryEngine;
+let c: InMemoryEngine;
+let client: InMemoryWorker;
+
+interface List {
+  readonly spans: readonly { readonly name: string; readonly trace: Record<string, unknown> }[];
+  readonly total: number;
+  readonly cursor: string | null;
+  readonly missing?: readonly string[];
+}
+
+const ask = async (engine: InMemoryEngine, id: string, payload: object = {}): Promise<Record<string, unknown>> =>
+  (await engine.call(`engine::traces::${id}`, payload)) as Record<string, unknown>;
+const list = async (engine: InMemoryEngine, payload: object = {}): Promise<List> =>
+  (await ask(engine, "list", payload)) as unknown as List;
+const namesIn = ({ spans }: List): unknown[] => spans.map(({ trace }) => trace.root_name);
+
+/** `front::page` at `a` calls `greet` at `b`, and `c` has a client. */
+beforeEach(async () => {
+  const started = await telemetryCluster();
+  ({ cluster, engines } = started);
+  [a, b, c] = started.engines;
+  const front = await a.connectWorker({ name: "front" });
+  front.serve("front::page", async (data, { traceparent }) => {
+    await cluster.advance(5);
+    return (await front.call("greet", data, { traceparent })).result;
+  });
+  (await b.connectWorker({ name: "greeter" })).serve("greet", () => "hello");
+  client = await c.connectWorker({ name: "client" });
+  await cluster.exchange();
+});
+afterEach(() => cluster.stop());
+
+/** Makes `count` traces at each node, each with one span, in turn and one millisecond apart. */
+async function traceEverywhere(count: number): Promise<string[]> {
+  const workers = [];
+  for (const [index, engine] of engines.entries()) {
+    const worker = await engine.connectWorker({ name: `worker ${index}` });
+    for (let at = 0; at < count; at += 1) worker.serve(`work-${at}-${index}`, () => null);
+    workers.push(worker);
+  }
+  const names = [];
+  for (let at = 0; at < count; at += 1)
+    for (const [index, worker] of workers.entries()) {
+      await cluster.advance(1);
+      await worker.call(`work-${at}-${index}`, null);
+      names.push(`work-${at}-${index}`);
+    }
+  return names;
+}
+
+it("shows a trace whose spans are at two engines as one, whichever engine is asked", async () => {
+  await client.call("front::page", {});
+  for (const engine of engines) {
+    const { spans, total, missing } = await list(engine);
+    expect(spans).toHaveLength(1);
+    expect({ total, missing }).toEqual({ total: 1, missing: undefined });
+    expect(spans[0]).toMatchObject({
+      name: "front::page",
+      trace: {
+        root_name: "front::page",
+        span_count: 2,
+        nodes: ["a", "b"],
+        services: ["front", "greeter"],
+        partial: false,
+      },
+    });
+    const trace_id = spans[0]?.trace.trace_id;
+    expect(await ask(engine, "spans", { trace_id, detail: "lean" })).toMatchObject({
+      spans: [
+        { name: "front::page", node: "a" },
+        { name: "greet", node: "b" },
+      ],
+      total: 2,
+      nodes: ["a", "b", "c"],
+    });
+    expect(await ask(engine, "tree", { trace_id })).toMatchObject({
+      roots: [{ name: "front::page", children: [{ name: "greet", resource: { "svc.node": "b" } }] }],
+      partial: false,
+    });
+    const { facets, total: counted } = await ask(engine, "facets");
+    expect({ facets, counted }).toMatchObject({
+      facets: {
+        function_id: [
+          { value: "front::page", count: 1 },
+          { value: "greet", count: 1 },
+        ],
+      },
+      counted: 1,
+    });
+    expect(await ask(engine, "histogram")).toMatchObject({ total: 1 });
+  }
+});
+
+it("finds a trace by filters that match spans at different engines", async () => {
+  await client.call("front::page", {});
+  const counts = async (payload: object): Promise<number> => {
+    const [{ total }, { total: ofFacets }] = [await list(c, payload), await ask(c, "facets", payload)];
+    expect(ofFacets).toBe(total);
+    return total;
+  };
+  expect(await counts({ function_id: "greet" })).toBe(1);
+  expect(await counts({ query: "function:greet and service:front" })).toBe(1);
+  expect(await counts({ query: "function:greet and name:front::page and node:b" })).toBe(1);
+  expect(await counts({ query: "node:a" })).toBe(1);
+  expect(await counts({ query: "node:c" })).toBe(0);
+  expect(await counts({ query: "not node:b" })).toBe(0);
+  expect(await counts({ query: "function:greet and not service:front" })).toBe(0);
+  expect(await counts({ query: "duration>1ms" })).toBe(1);
+  expect(await counts({ query: "duration>1h" })).toBe(0);
+  expect(await counts({ name: "greet" })).toBe(0);
+  expect(await counts({ name: "greet", search_all_spans: true })).toBe(1);
+});
+
+it("lists the traces of all engines page by page in order, each once", async () => {
+  const names = await traceEverywhere(4);
+  await cluster.advance(1);
+  await client.call("front::page", {});
+  for (const sort_order of ["asc", "desc"] as const) {
+    const pages: unknown[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page: List = await list(b, { sort_order, limit: 5, ...(cursor === null ? {} : { cursor }) });
+      expect(page.total).toBe(13);
+      pages.push(namesIn(page));
+      cursor = page.cursor;
+    } while (cursor !== null);
+    const wanted = [...names, "front::page"];
+    expect(pages.flat()).toEqual(sort_order === "asc" ? wanted : wanted.toReversed());
+    expect(pages.slice(0, 2).map(({ length }) => length)).toEqual([5, 5]);
+  }
+  expect(namesIn(await list(a, { sort_order: "asc", offset: 4, limit: 3 }))).toEqual(names.slice(4, 7));
+  expect(namesIn(await list(a, { sort_by: "name", sort_order: "asc" }))).toEqual(["front::page", ...names.toSorted()]);
+  await expect(ask(a, "list", { offset: 10_001 })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
+it("names the engines that did not answer", async () => {
+  await traceEverywhere(1);
+  // Loads what answers questions, which takes longer than the clocks of the test.
+  expect((await list(a)).total).toBe(3);
+  cluster.kill(c);
+  const { spans, total, missing } = await whileClocksMove(cluster, list(a, { limit: 10 }));
+  expect({ spans: spans.length, total, missing }).toEqual({ spans: 2, total: 2, missing: ["c"] });
+});
+
+it("shows a restricted reader the same part of a trace at each engine", async () => {
+  await client.call("front::page", {});
+  const reader = await b.connectWorker({ name: "reader", access: accessTo(['match("engine::*")', "front::page"]) });
+  const { result } = await reader.call("engine::traces::list", {});
+  expect((result as List).spans).toMatchObject([{ name: "front::page", trace: { span_count: 1, nodes: ["a"] } }]);
+  const trace_id = (result as List).spans[0]?.trace.trace_id;
+  expect(JSON.stringify((await reader.call("engine::traces::spans", { trace_id })).result)).not.toContain("greet");
+});

@@ -1,0 +1,237 @@
+import type { NodeQuestions } from "@svc-runtime/engine/module";
+import { AskedNodes, checkOffset } from "../../query/ask-nodes.ts";
+import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
+import { spanOfJson } from "../disk/span-json.ts";
+import {
+  bySpanStart,
+  MAX_LISTED_SPANS,
+  MAX_READ_SPANS,
+  type SpanReader,
+  type SpanStore,
+  type TracePage,
+  type TraceRow,
+  type TraceScan,
+} from "../span-store.ts";
+import type { TraceFacts } from "../trace-facts.ts";
+import { needsSpans, type TraceMatcher, traceMatcher } from "../trace-match.ts";
+import type { TraceFilters, TraceListRequest } from "../trace-query.ts";
+import { candidateFilters } from "./candidates.ts";
+import { type FactsOfNode, leadingPart, mergeFacts } from "./merge-facts.ts";
+import {
+  MAX_COUNTED_OF_NODE,
+  pageSchema,
+  partsSchema,
+  scanSchema,
+  spanSchema,
+  spansSchema,
+  TOPIC,
+} from "./span-questions.ts";
+
+/** Maximum number of pages that one request fetches from each node; the next request continues. */
+const MAX_PAGES = 10;
+/** Maximum number of questions for what belongs together: the spans of one trace, or the parts of the traces of a page. */
+const MAX_QUESTIONS = 20;
+const MAX_PAGE = 1_000;
+
+interface Row extends RowOfNode {
+  readonly facts: TraceFacts;
+}
+
+interface Part extends FactsOfNode {
+  /** It matches the filters by which it was found. */
+  readonly matches: boolean;
+  readonly spans: readonly SpanRecord[];
+}
+
+/**
+ * The spans of all nodes of the cluster, as one store: a trace whose spans are at several nodes is one trace. A list is
+ * in the order of those of its parts that have the root span, or else began first. Used for one request.
+ */
+export class MergedSpans implements SpanReader {
+  readonly storage: SpanStore["storage"];
+  readonly asked: AskedNodes;
+
+  constructor(nodes: NodeQuestions, storage: SpanStore["storage"]) {
+    this.storage = storage;
+    this.asked = new AskedNodes(nodes, TOPIC);
+  }
+
+  async list(request: TraceListRequest): Promise<TracePage> {
+    const { filters, limit, spans } = request;
+    const offset = request.after === undefined ? request.offset : 0;
+    checkOffset(offset);
+    const select = selectorOf(filters, spans);
+    const positions = NodePositions.from(cursorIn(request));
+    const rows: TraceRow[] = [];
+    let skipped = 0;
+    for (let page = 0; page < MAX_PAGES && !positions.isEnd && rows.length < limit; page += 1) {
+      const wanted = Math.min(MAX_PAGE, limit + offset - skipped - rows.length);
+      const found = positions.merge(await this.#pages(request, positions, wanted), request.descending);
+      const parts = await this.#parts(
+        filters,
+        [...new Set(found.rows.map(({ facts }) => facts.traceId))],
+        select.needs,
+      );
+      let taken = 0;
+      for (const row of found.rows) {
+        const ofTrace = parts.get(row.facts.traceId);
+        if (ofTrace === undefined || rows.length >= limit) break;
+        taken += 1;
+        // Each trace is listed once, at the position of one of its parts.
+        if (leadingPart(ofTrace.filter(({ matches }) => matches))?.node !== row.node) continue;
+        const trace = select.row(ofTrace);
+        if (trace === undefined) continue;
+        if (skipped < offset) skipped += 1;
+        else rows.push(trace);
+      }
+      positions.advance(found, taken);
+      // Nobody answered about them.
+      if (taken === 0 && found.rows.length > 0) break;
+    }
+    const next = positions.next();
+    return {
+      rows,
+      ...(await this.#total(request, skipped + rows.length, positions.isEnd)),
+      next: next === undefined ? undefined : { value: SEVERAL, tie: next },
+    };
+  }
+
+  async scan({ filters, spans, max }: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    const select = selectorOf(filters, spans);
+    const question = { what: "scan", filters: candidateFilters(filters), max: Math.min(max, MAX_COUNTED_OF_NODE) };
+    const answers = await this.asked.ask(question, scanSchema);
+    let exact = answers.every(({ answer }) => answer.exact);
+    const starts = new Map<string, number>();
+    for (const { answer } of answers)
+      for (const { traceId, startUs } of answer.rows)
+        starts.set(traceId, Math.min(startUs, starts.get(traceId) ?? startUs));
+    const ids = [...starts].sort(([, one], [, other]) => other - one).map(([id]) => id);
+    const parts = await this.#parts(filters, ids, select.needs);
+    exact &&= parts.size === ids.length;
+    let count = 0;
+    for (const ofTrace of parts.values()) {
+      const row = select.row(ofTrace);
+      if (row === undefined) continue;
+      if (count >= max) return false;
+      count += 1;
+      onRow(row);
+    }
+    return exact;
+  }
+
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    const spans = new Map<string, SpanRecord>();
+    const from: Record<string, number> = Object.create(null);
+    for (let count = 0; count < MAX_QUESTIONS && spans.size < MAX_READ_SPANS; count += 1) {
+      const answers = await this.asked.ask({ what: "spans", trace_id: traceId, from }, spansSchema);
+      for (const { node, answer } of answers) {
+        from[node] = (from[node] ?? 0) + answer.spans.length;
+        for (const json of answer.spans) if (!spans.has(json.spanId)) spans.set(json.spanId, spanOfJson(json, 0));
+      }
+      if (!answers.some(({ answer }) => answer.more)) break;
+    }
+    return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    const answers = await this.asked.ask({ what: "span", trace_id: traceId, span_id: spanId }, spanSchema);
+    const found = answers.find(({ answer }) => answer.span !== null)?.answer.span;
+    return found == null ? undefined : spanOfJson(found, 0);
+  }
+
+  async #pages(
+    { filters, sortBy, descending }: TraceListRequest,
+    positions: NodePositions,
+    limit: number,
+  ): Promise<PageOfNode<Row>[]> {
+    const question = {
+      ...{ what: "page", filters: candidateFilters(filters), sort_by: sortBy, descending, limit },
+      starts: positions.starts,
+    };
+    const answers = await this.asked.ask(question, pageSchema);
+    return answers.map(({ node, answer }) => ({
+      node,
+      rows: answer.rows.map((row) => ({ node, ...row })),
+      next: answer.next ?? undefined,
+    }));
+  }
+
+  /** Returns what each node has of the traces. Those that would take too long are left out, the last ones first. */
+  async #parts(
+    filters: TraceFilters,
+    ids: readonly string[],
+    spans: TraceListRequest["spans"],
+  ): Promise<Map<string, [Part, ...Part[]]>> {
+    const found = new Map<string, [Part, ...Part[]]>();
+    let left = ids;
+    for (let count = 0; count < MAX_QUESTIONS && left.length > 0; count += 1) {
+      const question = { what: "parts", filters: candidateFilters(filters), ids: left, spans };
+      const answers = await this.asked.ask(question, partsSchema);
+      const done = Math.min(...answers.map(({ answer }) => answer.done));
+      if (answers.length === 0 || done === 0) break;
+      const ofQuestion = new Set(left.slice(0, done));
+      for (const { node, answer } of answers)
+        for (const { facts, matches, spans: jsons } of answer.parts) {
+          if (!ofQuestion.has(facts.traceId)) continue;
+          const part: Part = { node, facts, matches, spans: jsons.map((json) => spanOfJson(json, 0)) };
+          const others = found.get(facts.traceId);
+          if (others === undefined) found.set(facts.traceId, [part]);
+          else others.push(part);
+        }
+      left = left.slice(done);
+    }
+    return found;
+  }
+
+  async #total(
+    request: TraceListRequest,
+    listed: number,
+    isEnd: boolean,
+  ): Promise<Pick<TracePage, "total" | "totalIsExact">> {
+    if (isEnd && request.after === undefined) return { total: listed, totalIsExact: true };
+    if (request.isUncounted === true) return { total: listed, totalIsExact: false };
+    let total = 0;
+    const exact = await this.scan({ filters: request.filters, spans: "none", max: Number.POSITIVE_INFINITY }, () => {
+      total += 1;
+    });
+    return { total: Math.max(total, listed), totalIsExact: exact };
+  }
+}
+
+/** Stands for a sort value in the position of a list of several nodes. */
+const SEVERAL = "nodes";
+
+/** Texts that are no cursor of such a list are rejected. */
+function cursorIn({ after }: TraceListRequest): string | undefined {
+  if (after === undefined) return undefined;
+  return after.value === SEVERAL ? String(after.tie) : "";
+}
+
+interface TraceSelector {
+  /** Spans that it needs of each part. */
+  readonly needs: TraceListRequest["spans"];
+  /** Returns the whole trace if it matches. */
+  row(parts: readonly [Part, ...Part[]]): TraceRow | undefined;
+}
+
+function selectorOf(filters: TraceFilters, spans: TraceListRequest["spans"]): TraceSelector {
+  const matches: TraceMatcher = traceMatcher(filters);
+  return {
+    needs: needsSpans(filters) ? "all" : spans,
+    row(parts) {
+      const facts = mergeFacts(parts);
+      const all = parts.flatMap((part) => part.spans).sort(bySpanStart);
+      return matches(facts, () => all) ? { facts, spans: spansAsked(spans, all, facts) } : undefined;
+    },
+  };
+}
+
+function spansAsked(
+  wanted: TraceListRequest["spans"],
+  spans: readonly SpanRecord[],
+  { rootSpanId }: TraceFacts,
+): readonly SpanRecord[] {
+  if (wanted === "none") return [];
+  return wanted === "all" ? spans.slice(0, MAX_LISTED_SPANS) : spans.filter(({ spanId }) => spanId === rootSpanId);
+}
