@@ -15,12 +15,14 @@ import type {
 import type { LogFilter } from "./log-filter.ts";
 import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
-import { logJson, type RedactAttributes } from "./log-json.ts";
+import { type LogId, logIdOf, logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
 import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
 import type { LogStore } from "./log-store.ts";
 import { LogTail } from "./log-tail.ts";
 import { positionOf } from "./log-tally.ts";
+import type { LogAnswers } from "./nodes/answer-log-questions.ts";
+import type { MergedLogs } from "./nodes/merged-logs.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import { SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
@@ -32,7 +34,10 @@ const MAX_EXPORTS = 8;
 const IMPORT_STEP = 1_000;
 const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
 export interface LogApiParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "draining" | "createChannel" | "takeChannelReader">;
+  readonly context: Pick<
+    ModuleContext<unknown>,
+    "clock" | "draining" | "createChannel" | "takeChannelReader" | "nodes"
+  >;
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
@@ -48,6 +53,7 @@ export class LogApi {
   readonly #queries: LogQueries;
   readonly #tail: LogTail;
   readonly #exports = new Set<Channel>();
+  #answers: Promise<LogAnswers> | undefined;
 
   constructor(parts: LogApiParts) {
     this.#parts = parts;
@@ -55,7 +61,24 @@ export class LogApi {
     this.#tail = new LogTail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
   }
 
+  /** Answers a question of a node of the cluster. Returns JSON. */
+  async answer(question: unknown): Promise<string> {
+    this.#answers ??= this.#openAnswers();
+    return (await this.#answers).answer(question);
+  }
+
+  async #openAnswers(): Promise<LogAnswers> {
+    const { context, redact, redactKeys } = this.#parts;
+    const { LogAnswers } = await import("./nodes/answer-log-questions.ts");
+    return new LogAnswers({ node: context.nodes?.name ?? "", queries: this.#queries, redact, redactKeys });
+  }
+
   async list(input: ListInput): Promise<unknown> {
+    const merged = await this.#merged(input);
+    if (merged !== undefined) {
+      const { isWhole, ...page } = await merged.list(input);
+      return { ...page, ...(isWhole ? {} : { total_partial: true }), query: input, ...this.#times(), ...merged.from };
+    }
     const order = input.sort_order ?? "desc";
     const after = positionIn(order, input.cursor);
     const skip = input.offset ?? 0;
@@ -80,11 +103,20 @@ export class LogApi {
   }
 
   async get(id: string): Promise<unknown> {
-    return this.#json(await this.#queries.get(Number(id)));
+    const found = logIdOf(id);
+    const merged = await this.#merged({});
+    return merged === undefined
+      ? this.#json(await this.#queries.get(Number(found.id)))
+      : merged.get(this.#named(found));
   }
 
   async around({ id, before, after, ...filter }: AroundInput): Promise<unknown> {
-    const found = await this.#queries.around(Number(id), {
+    const merged = await this.#merged(filter);
+    if (merged !== undefined) {
+      const found = await merged.around(this.#named(logIdOf(id)), { before, after, ...filter });
+      return { ...found, id, ...this.#times(), ...merged.from };
+    }
+    const found = await this.#queries.around(Number(logIdOf(id).id), {
       before: before ?? 50,
       after: after ?? 50,
       filter: this.#filter(filter),
@@ -99,43 +131,57 @@ export class LogApi {
   }
 
   async facets({ facets, ...filter }: FacetsInput): Promise<unknown> {
-    const { tally, isWhole } = await this.#queries.tally(this.#filter(filter), { facets: facets ?? DEFAULT_FACETS });
-    const counted = [...tally.facets].map(
+    const names = facets ?? DEFAULT_FACETS;
+    const merged = await this.#merged(filter);
+    const found = await (merged?.facets({ ...filter, facets: names }) ?? this.#facets(filter, names));
+    const counted = [...found.facets].map(
       ([name, counts]) =>
         [name, [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ value, count }))] as const,
     );
-    return { facets: recordOf(counted), total: tally.total, ...(isWhole ? {} : { partial: true }), ...this.#times() };
+    return {
+      ...{ facets: recordOf(counted), total: found.total },
+      ...(found.isWhole ? {} : { partial: true }),
+      ...this.#times(),
+      ...merged?.from,
+    };
+  }
+
+  async #facets(filter: LogFilterInput, facets: readonly string[]) {
+    const { tally, isWhole } = await this.#queries.tally(this.#filter(filter), { facets });
+    return { facets: tally.facets, total: tally.total, isWhole };
   }
 
   async histogram({ buckets, ...input }: HistogramInput): Promise<unknown> {
+    const merged = await this.#merged(input);
     const filter = this.#filter(input);
     const source = await this.#parts.store.open();
     const span =
       input.start_time == null || input.end_time == null
-        ? (await this.#queries.tally(filter, {}, source)).tally
+        ? await (merged?.span(input) ?? this.#queries.tally(filter, {}, source).then(({ tally }) => tally))
         : undefined;
     const startMs = input.start_time ?? Math.floor(span?.firstMs ?? this.#parts.context.clock.now());
     const endMs = Math.max(startMs + 1, input.end_time ?? Math.ceil((span?.lastMs ?? startMs) + 1));
     const count = buckets ?? 60;
-    const { tally, isWhole } = await this.#queries.tally(
-      filter,
-      { histogram: { startMs, endMs, buckets: count } },
-      source,
-    );
+    const range = { startMs, endMs, buckets: count };
+    const { levels, total, isWhole } = await (merged?.histogram(input, range) ??
+      this.#queries.tally(filter, { histogram: range }, source).then(({ tally, isWhole }) => ({
+        ...{ levels: tally.histogram, total: tally.total, isWhole },
+      })));
     const width = (endMs - startMs) / count;
     return {
-      buckets: tally.histogram.map((levels, index) => ({
+      buckets: levels.map((ofBucket, index) => ({
         start_ms: startMs + index * width,
         end_ms: startMs + (index + 1) * width,
         counts: recordOf(
-          SEVERITIES.map((severity, level) => [severity, levels[level] ?? 0] as const).filter(
+          SEVERITIES.map((severity, level) => [severity, ofBucket[level] ?? 0] as const).filter(
             ([, number]) => number > 0,
           ),
         ),
       })),
-      total: tally.total,
+      total,
       ...(isWhole ? {} : { partial: true }),
       ...this.#times(),
+      ...merged?.from,
     };
   }
 
@@ -203,6 +249,18 @@ export class LogApi {
 
   stop(): void {
     for (const channel of this.#exports) channel.close("svc-observability is stopping");
+  }
+
+  /** Undefined on an engine that is alone. Throws for a filter that is not valid, which nodes would not answer. */
+  async #merged(filter: LogFilterInput): Promise<MergedLogs | undefined> {
+    const { nodes } = this.#parts.context;
+    if (nodes === undefined) return undefined;
+    this.#filter(filter);
+    return new (await import("./nodes/merged-logs.ts")).MergedLogs(nodes);
+  }
+
+  #named({ id, node = this.#parts.context.nodes?.name ?? "" }: LogId): Required<LogId> {
+    return { id, node };
   }
 
   #filter(input: LogFilterInput): LogFilter {

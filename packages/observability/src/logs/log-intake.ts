@@ -1,5 +1,5 @@
 import { RecentIds } from "../recent-ids.ts";
-import type { LogRecord, LogSink } from "../telemetry-records.ts";
+import { type LogRecord, type LogSink, NODE_ATTRIBUTE } from "../telemetry-records.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { StoredLog } from "./stored-log.ts";
 
@@ -15,6 +15,7 @@ export type LogListener = (entry: StoredLog) => void;
 export class LogIntake implements LogSink {
   readonly #listeners: readonly LogListener[];
   readonly #remembered = new RecentIds(MAX_REMEMBERED_IDS);
+  readonly #node: string | undefined;
   #samplingRatio: number;
   #nextId: number;
 
@@ -22,11 +23,14 @@ export class LogIntake implements LogSink {
   constructor(options: {
     readonly firstId: number;
     readonly samplingRatio: number;
+    /** Name of this node of a cluster; undefined for an engine that is alone. */
+    readonly node?: string | undefined;
     readonly listeners: readonly LogListener[];
   }) {
     this.#nextId = options.firstId;
     this.#samplingRatio = options.samplingRatio;
     this.#listeners = options.listeners;
+    this.#node = options.node;
   }
 
   setSamplingRatio(ratio: number): void {
@@ -37,9 +41,15 @@ export class LogIntake implements LogSink {
   add(log: LogRecord): boolean {
     if (this.#isDuplicate(log)) return false;
     if (!this.#isSampled(log)) return true;
-    const entry: StoredLog = { id: this.#nextId++, log: boundRecord(log) };
+    const entry: StoredLog = { id: this.#nextId++, log: boundRecord(this.#named(log)) };
     for (const listener of this.#listeners) listener(entry);
     return true;
+  }
+
+  #named(log: LogRecord): LogRecord {
+    if (this.#node === undefined) return log;
+    const { resource } = log;
+    return { ...log, resource: { ...resource, attributes: { ...resource.attributes, [NODE_ATTRIBUTE]: this.#node } } };
   }
 
   /** Compares only the id: the output line has the worker's name from the config, and the frame the worker's own. */

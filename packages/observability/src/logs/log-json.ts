@@ -1,6 +1,6 @@
 import type { Attributes } from "@svc-runtime/engine/module";
 import { SecretMask } from "@svc-runtime/protocol/secrets";
-import { type LogRecord, millisOf } from "../telemetry-records.ts";
+import { type LogRecord, millisOf, NODE_ATTRIBUTE } from "../telemetry-records.ts";
 import { isFatal } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
@@ -25,12 +25,26 @@ export interface LogJson {
   readonly timestamp_ms: number;
   /** True for severity numbers from 21, whose `severity_text` is ERROR. */
   readonly fatal?: true;
+  /** Node of the cluster that stores the entry; its name is part of the id then. */
+  readonly node?: string;
+}
+
+/** The id of an entry, and the node that stores it if the id names one. */
+export interface LogId {
+  readonly id: string;
+  readonly node?: string;
+}
+
+export function logIdOf(text: string): LogId {
+  const at = text.indexOf("@");
+  return at === -1 ? { id: text } : { id: text.slice(0, at), node: text.slice(at + 1) };
 }
 
 /** Masks secret attribute values; see `redact_keys`. */
 export type RedactAttributes = (attributes: Attributes) => Attributes;
 
 export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJson {
+  const node = log.resource.attributes[NODE_ATTRIBUTE];
   return {
     timestamp_unix_nano: Number(log.timeUnixNano),
     observed_timestamp_unix_nano: Number(log.observedUnixNano),
@@ -44,11 +58,12 @@ export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJs
     service_name: log.resource.service,
     ...(log.scopeName === undefined ? {} : { instrumentation_scope_name: log.scopeName }),
     ...(log.scopeVersion === undefined ? {} : { instrumentation_scope_version: log.scopeVersion }),
-    id: String(id),
+    id: typeof node === "string" ? `${id}@${node}` : String(id),
     timestamp_unix_nano_text: String(log.timeUnixNano),
     observed_timestamp_unix_nano_text: String(log.observedUnixNano),
     timestamp_ms: millisOf(log.timeUnixNano),
     ...(isFatal(log.severityNumber) ? { fatal: true } : {}),
+    ...(typeof node === "string" ? { node } : {}),
   };
 }
 

@@ -31,8 +31,8 @@ export class Tally {
   /** Returns the entry as it is shown, with at least the attributes that the facets read. */
   readonly #shown: (log: LogRecord) => LogRecord;
 
-  constructor(request: Pick<TallyRequest, "filter" | "facets" | "histogram">) {
-    const redact = redactionOf(request.filter.redactKeys);
+  constructor(request: Pick<TallyRequest, "facets" | "histogram"> & Partial<Pick<TallyRequest, "filter">>) {
+    const redact = redactionOf(request.filter?.redactKeys ?? []);
     this.#shown = partlyShown(request.facets, redact) ?? ((log) => redactRecord(log, redact));
     this.facets = new Map(request.facets.map((name) => [name, new Map()]));
     this.#range = request.histogram;

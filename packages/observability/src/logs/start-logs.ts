@@ -60,6 +60,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   const intake = new LogIntake({
     firstId,
     samplingRatio: config.logs_sampling_ratio,
+    node: context.nodes?.name,
     listeners: [
       (entry) => store?.add(entry),
       (entry) => recent.add(entry),

@@ -1,4 +1,5 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { LogApi } from "../log-api.ts";
 import {
@@ -12,6 +13,9 @@ import {
   tailInput,
 } from "./inputs.ts";
 
+/** Topic of the questions between the nodes of a cluster about their log entries. */
+export const LOG_QUESTIONS = "observability::logs";
+
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
   api(): Promise<LogApi | undefined>;
@@ -21,13 +25,18 @@ export interface LogApiSource {
 
 /** Provides `engine::logs::*`. If entries are not stored here, lists are empty and contain the reason. */
 export function provideEngineLogs(
-  { provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">,
+  { provideFunction, clock, nodes }: Pick<ModuleContext<unknown>, "provideFunction" | "clock" | "nodes">,
   from: LogApiSource,
 ): void {
   const disabled = <T extends object>(empty: T): T & { readonly disabled: true; readonly message: string } => ({
     ...empty,
     disabled: true,
     message: from.disabledReason,
+  });
+  nodes?.answer(LOG_QUESTIONS, async (question) => {
+    const api = await from.api();
+    // A node that stores nothing has nothing to tell.
+    return api === undefined ? Payload.null : Payload.fromText(await api.answer(question.value()));
   });
   provideFunction({
     id: "engine::logs::list",

@@ -6,7 +6,7 @@ import { logFilterMembers } from "../log-filter-input.ts";
 const order = z.enum(["asc", "desc"]).nullish().meta({ description: "By time. Default: desc (newest first)" });
 const id = z
   .string()
-  .regex(/^\d{1,16}$/)
+  .regex(/^\d{1,16}(?:@.{1,255})?$/)
   .meta({ description: "Id of a log entry" });
 
 export const listInput = () =>

@@ -15,6 +15,8 @@ export interface Log {
   readonly instrumentation_scope_version?: string;
   /** Severity number 21 to 24. Their `severity_text` is ERROR. */
   readonly fatal?: true;
+  /** Node of the cluster that stores it. */
+  readonly node?: string;
 }
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"] as const;
@@ -51,7 +53,9 @@ export function workerOf(log: Log): string {
   return typeof name === "string" ? name : log.service_name;
 }
 
-/** Orders entries by time, then by arrival. */
+/** Orders entries by time, then by arrival. In a cluster the id ends with the name of the node. */
 export function isBefore(a: Pick<Log, "timestamp_ms" | "id">, b: Pick<Log, "timestamp_ms" | "id">): boolean {
-  return a.timestamp_ms === b.timestamp_ms ? Number(a.id) < Number(b.id) : a.timestamp_ms < b.timestamp_ms;
+  return a.timestamp_ms === b.timestamp_ms
+    ? Number.parseInt(a.id, 10) < Number.parseInt(b.id, 10)
+    : a.timestamp_ms < b.timestamp_ms;
 }

@@ -1,0 +1,161 @@
+import type { NodeQuestions } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
+import { z } from "zod";
+import { AskedNodes, checkOffset, mergedFrom } from "../../query/ask-nodes.ts";
+import { readCursor, writeCursor } from "../../query/cursor.ts";
+import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
+import { LOG_QUESTIONS } from "../functions/engine-logs.ts";
+import type { AroundInput, FacetsInput, HistogramInput, ListInput } from "../functions/inputs.ts";
+import type { LogFilterInput } from "../log-filter-input.ts";
+import { type LogId, logIdOf } from "../log-json.ts";
+import { Tally } from "../log-tally.ts";
+import { aroundSchema, countSchema, entrySchema, facetsSchema, histogramSchema, pageSchema } from "./log-questions.ts";
+
+/** Maximum number of pages that one request fetches from each node; the next request continues. */
+const MAX_PAGES = 10;
+const MAX_PAGE = 5_000;
+
+const cursorParts = z.tuple([z.string()]);
+
+type Log = Readonly<Record<string, unknown>> & { readonly id: string };
+
+interface Row extends RowOfNode {
+  readonly log: Log;
+}
+
+interface Counted {
+  readonly total: number;
+  readonly isWhole: boolean;
+}
+
+/** The log entries of all nodes of the cluster, in order of time. Used for one request. */
+export class MergedLogs {
+  readonly #asked: AskedNodes;
+
+  constructor(nodes: NodeQuestions) {
+    this.#asked = new AskedNodes(nodes, LOG_QUESTIONS);
+  }
+
+  /** The members that say which nodes answered. */
+  get from(): object {
+    return mergedFrom(this.#asked);
+  }
+
+  async list({
+    cursor,
+    offset,
+    limit,
+    ...filter
+  }: ListInput): Promise<Counted & { readonly logs: readonly Log[]; readonly cursor: string | null }> {
+    const order = filter.sort_order ?? "desc";
+    const kind = `logs.${order}.nodes`;
+    const skip = cursor == null ? (offset ?? 0) : 0;
+    checkOffset(skip);
+    const positions = NodePositions.from(cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0]);
+    const wanted = skip + (limit ?? 200);
+    const logs: Log[] = [];
+    let counted: Counted | undefined;
+    for (let page = 0; page < MAX_PAGES && !positions.isEnd && logs.length < wanted; page += 1) {
+      const question = {
+        ...{ what: "page", filter, starts: positions.starts },
+        limit: Math.min(MAX_PAGE, wanted - logs.length),
+      };
+      const answers = await this.#asked.ask(question, pageSchema);
+      counted ??= countedIn(answers);
+      const pages = answers.map(
+        ({ node, answer: { rows, next } }): PageOfNode<Row> => ({
+          node,
+          rows: rows.map((row) => ({ node, at: row.at, log: withNode(row.log, node) })),
+          next: next ?? undefined,
+        }),
+      );
+      const merged = positions.merge(pages, order === "desc");
+      const taken = merged.rows.slice(0, wanted - logs.length);
+      for (const { log } of taken) logs.push(log);
+      positions.advance(merged, taken.length);
+    }
+    const next = positions.next();
+    return {
+      logs: logs.slice(skip),
+      ...(counted ?? { total: 0, isWhole: true }),
+      cursor: next === undefined ? null : writeCursor(kind, [next]),
+    };
+  }
+
+  /** Throws NOT_FOUND if there is no such entry. */
+  async get({ id, node }: Required<LogId>): Promise<Log> {
+    const answers = await this.#asked.ask({ what: "entry", node, id }, entrySchema);
+    const found = answers.find(({ answer }) => answer.found !== null)?.answer.found;
+    if (found == null) throw this.#notFound({ id, node });
+    return withNode(found, node);
+  }
+
+  /** The neighbours at the entry's own node. Throws NOT_FOUND if there is no such entry. */
+  async around({ id, node }: Required<LogId>, input: Omit<AroundInput, "id">) {
+    const answers = await this.#asked.ask({ what: "around", node, input: { ...input, id } }, aroundSchema);
+    const found = answers.find(({ answer }) => answer.found !== null)?.answer.found;
+    if (found == null) throw this.#notFound({ id, node });
+    return { ...found, logs: found.logs.map((log) => withNode(log, node)) };
+  }
+
+  async facets(
+    filter: FacetsInput,
+  ): Promise<Counted & { readonly facets: ReadonlyMap<string, ReadonlyMap<string, number>> }> {
+    const answers = await this.#asked.ask({ what: "facets", filter }, facetsSchema);
+    const tally = new Tally({ facets: filter.facets ?? [], histogram: undefined });
+    for (const { answer } of answers)
+      tally.merge({
+        ...{ total: 0, histogram: [], firstMs: undefined, lastMs: undefined, next: undefined },
+        facets: new Map(Object.entries(answer.facets).map(([name, counts]) => [name, new Map(Object.entries(counts))])),
+      });
+    return { ...countedIn(answers), facets: tally.facets };
+  }
+
+  /** Times of the first and the last match. */
+  async span(
+    filter: LogFilterInput,
+  ): Promise<{ readonly firstMs: number | undefined; readonly lastMs: number | undefined }> {
+    const answers = await this.#asked.ask({ what: "count", filter }, countSchema);
+    const firsts = answers.flatMap(({ answer }) => answer.first_ms ?? []);
+    const lasts = answers.flatMap(({ answer }) => answer.last_ms ?? []);
+    return {
+      firstMs: firsts.length === 0 ? undefined : Math.min(...firsts),
+      lastMs: lasts.length === 0 ? undefined : Math.max(...lasts),
+    };
+  }
+
+  async histogram(
+    filter: Omit<HistogramInput, "buckets">,
+    { startMs, endMs, buckets }: { readonly startMs: number; readonly endMs: number; readonly buckets: number },
+  ): Promise<Counted & { readonly levels: readonly (readonly number[])[] }> {
+    const question = { what: "histogram", filter, start_ms: startMs, end_ms: endMs, buckets };
+    const answers = await this.#asked.ask(question, histogramSchema);
+    const tally = new Tally({ facets: [], histogram: { startMs, endMs, buckets } });
+    for (const { answer } of answers)
+      tally.merge({
+        ...{ total: 0, facets: new Map(), firstMs: undefined, lastMs: undefined, next: undefined },
+        histogram: answer.levels,
+      });
+    return { ...countedIn(answers), levels: tally.histogram };
+  }
+
+  #notFound({ id, node }: Required<LogId>): CallError {
+    const why = this.#asked.missing.includes(node) ? `${node} did not answer` : "it may have been evicted";
+    return new CallError("NOT_FOUND", `log entry ${id}@${node} not found; ${why}`);
+  }
+}
+
+function countedIn(
+  answers: readonly { readonly answer: { readonly total: number; readonly whole: boolean } }[],
+): Counted {
+  return {
+    total: answers.reduce((sum, { answer }) => sum + answer.total, 0),
+    isWhole: answers.every(({ answer }) => answer.whole),
+  };
+}
+
+/** An entry that its node stored before it was in a cluster does not name it. */
+function withNode(log: Log, node: string): Log {
+  const { id } = logIdOf(log.id);
+  return { ...log, id: `${id}@${node}`, node };
+}
