@@ -1,6 +1,7 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
+import { LOG_QUESTIONS } from "../../query/topics.ts";
 import type { LogApi } from "../log-api.ts";
 import {
   aroundInput,
@@ -12,9 +13,6 @@ import {
   listInput,
   tailInput,
 } from "./inputs.ts";
-
-/** Topic of the questions between the nodes of a cluster about their log entries. */
-export const LOG_QUESTIONS = "observability::logs";
 
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AskedNodes, checkOffset, mergedFrom } from "../../query/ask-nodes.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
-import { LOG_QUESTIONS } from "../functions/engine-logs.ts";
+import { LOG_QUESTIONS } from "../../query/topics.ts";
 import type { AroundInput, FacetsInput, HistogramInput, ListInput } from "../functions/inputs.ts";
 import type { LogFilterInput } from "../log-filter-input.ts";
 import { type LogId, logIdOf } from "../log-json.ts";

@@ -2,11 +2,12 @@ import type { NodeQuestions } from "@svc-runtime/engine/module";
 import { Payload } from "@svc-runtime/protocol";
 import { AnswerTexts } from "../../query/ask-nodes.ts";
 import { type PageStart, type Position, pageStartOf } from "../../query/node-positions.ts";
+import { SPAN_QUESTIONS } from "../../query/topics.ts";
 import { writeSpan } from "../disk/span-json.ts";
 import { allTraces, type SpanStore, sortValueOf, type TraceRow } from "../span-store.ts";
 import type { TraceFacts } from "../trace-facts.ts";
 import type { TracePosition } from "../trace-query.ts";
-import { type Question, questionSchema, TOPIC } from "./span-questions.ts";
+import { type Question, questionSchema } from "./span-questions.ts";
 
 /** Number of traces that are looked up at a time. */
 const STEP = { none: 1_000, root: 250, all: 50 } as const;
@@ -18,7 +19,7 @@ type QuestionOf<What extends Question["what"]> = Extract<Question, { readonly wh
 
 /** Answers the questions of the nodes about the spans of this one. Without a store there is nothing to tell. */
 export function answerSpanQuestions(nodes: NodeQuestions, store: SpanStore | undefined): void {
-  nodes.answer(TOPIC, async (payload) => {
+  nodes.answer(SPAN_QUESTIONS, async (payload) => {
     if (store === undefined) return Payload.null;
     const question = questionSchema.parse(payload.value());
     return Payload.fromText(await answerTo(question, store, nodes.name));

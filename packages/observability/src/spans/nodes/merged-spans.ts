@@ -1,6 +1,7 @@
 import type { NodeQuestions } from "@svc-runtime/engine/module";
 import { AskedNodes, checkOffset } from "../../query/ask-nodes.ts";
 import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
+import { SPAN_QUESTIONS } from "../../query/topics.ts";
 import type { SpanRecord } from "../../telemetry-records.ts";
 import { spanOfJson } from "../disk/span-json.ts";
 import {
@@ -18,15 +19,7 @@ import { needsSpans, type TraceMatcher, traceMatcher } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest } from "../trace-query.ts";
 import { candidateFilters } from "./candidates.ts";
 import { type FactsOfNode, leadingPart, mergeFacts } from "./merge-facts.ts";
-import {
-  MAX_COUNTED_OF_NODE,
-  pageSchema,
-  partsSchema,
-  scanSchema,
-  spanSchema,
-  spansSchema,
-  TOPIC,
-} from "./span-questions.ts";
+import { MAX_COUNTED_OF_NODE, pageSchema, partsSchema, scanSchema, spanSchema, spansSchema } from "./span-questions.ts";
 
 /** Maximum number of pages that one request fetches from each node; the next request continues. */
 const MAX_PAGES = 10;
@@ -54,7 +47,7 @@ export class MergedSpans implements SpanReader {
 
   constructor(nodes: NodeQuestions, storage: SpanStore["storage"]) {
     this.storage = storage;
-    this.asked = new AskedNodes(nodes, TOPIC);
+    this.asked = new AskedNodes(nodes, SPAN_QUESTIONS);
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {

@@ -4,8 +4,6 @@ import type { SpanJson } from "../disk/span-json.ts";
 import type { TraceFacts } from "../trace-facts.ts";
 import { traceFiltersSchema, traceSortSchema } from "../trace-query.ts";
 
-/** Topic of the questions between the nodes of a cluster about their spans. */
-export const TOPIC = "observability::spans";
 /** Maximum number of traces that are counted at one node; the newest. */
 export const MAX_COUNTED_OF_NODE = 5_000;
 

@@ -1,0 +1,3 @@
+/** Topics of the questions between the nodes of a cluster. */
+export const SPAN_QUESTIONS = "observability::spans";
+export const LOG_QUESTIONS = "observability::logs";
