@@ -37,6 +37,8 @@ interface Lane {
   readonly keys: Set<string>;
   readonly unknownKeys: Set<string>;
   operations: number;
+  /** Writes that were acknowledged. */
+  acks: number;
 }
 
 interface Held {
@@ -76,7 +78,7 @@ export class ClusterLoad {
       for (const name of LANES) {
         const client = at === "any" ? this.#roaming : this.runner(at);
         this.#lanes.push({
-          ...{ at, client, name: `${at} ${name}`, operations: 0 },
+          ...{ at, client, name: `${at} ${name}`, operations: 0, acks: 0 },
           ...{ counter: new Counter(), keys: new Set(), unknownKeys: new Set() },
         });
       }
@@ -202,6 +204,7 @@ export class ClusterLoad {
   ): Promise<void> {
     try {
       acked(await this.#call(lane.client, function_id, payload));
+      lane.acks += 1;
       this.#acks.get(lane.at)?.push(performance.now());
     } catch (error) {
       const outcome = failureOf(error);
@@ -253,17 +256,13 @@ export class ClusterLoad {
     return fault;
   }
 
-  /** Resolves when each client has had answers to writes that began after this call, and jobs were done. */
+  /** Resolves when each client has had further writes of each kind acknowledged, and jobs were done. */
   async progress(timeoutMs = 90_000): Promise<void> {
-    const before = this.#lanes.map(({ operations }) => operations);
-    const acks = [...this.#acks.values()].map(({ length }) => length);
+    const before = this.#lanes.map(({ acks }) => acks);
     const jobs = this.#jobs.ended.size;
     await eventually(
       "each client goes on, and jobs",
-      () =>
-        this.#lanes.every(({ operations }, at) => operations > (before[at] ?? 0) + 2) &&
-        [...this.#acks.values()].every(({ length }, at) => length > (acks[at] ?? 0) + 2) &&
-        this.#jobs.ended.size > jobs + 2,
+      () => this.#lanes.every(({ acks }, at) => acks > (before[at] ?? 0) + 2) && this.#jobs.ended.size > jobs + 2,
       timeoutMs,
     );
     if (performance.now() - this.#lastHistory > HISTORY_MS) await this.#readHistory();
