@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFileSync } from "../files/replace-file.ts";
 
 const FILE = "node-id";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -18,7 +19,8 @@ export function nodeIdOf(dataDir: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     const id = randomUUID();
-    writeFileSync(file, `${id}\n`, { mode: 0o600, flag: "wx" });
+    // On the disk before the node joins anything: after a power cut it must be the same node, or a new one.
+    replaceFileSync(file, `${id}\n`);
     return id;
   }
 }
