@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { bareTexts, labelCatalogue, pageSources } from "./console-labels.mjs";
+import { root } from "./steps.mjs";
 
 it("has no text in the console's page that is no label", () => {
   const sources = pageSources();
@@ -43,6 +46,21 @@ it("accepts labels, code and what is the same in each language", () => {
   ]) {
     expect(bareTexts("page.tsx", fine), fine).toEqual([]);
   }
+});
+
+it("has no label in words other than the terms of the field", () => {
+  const catalogue = readFileSync(join(root, "packages/console/src/web/labels/en.json"), "utf8");
+  const phrases = [
+    ...["all that is kept", "go on", "nothing does", "changed by two", "asked for by"],
+    // Jobs are in flight, calls are rejected, traces are evicted, attempts are exhausted.
+    ...["in hand", "turned away", "had to go", "as often as it may", "mend", "as it stands", "say so"],
+  ];
+  const texts = Object.values(JSON.parse(catalogue)).flatMap((text) =>
+    typeof text === "string" ? [text] : Object.values(text),
+  );
+  const found = new RegExp(`\\b(?:${phrases.join("|")})\\b`, "i");
+  expect(texts.length).toBeGreaterThan(1_000);
+  expect(texts.filter((text) => found.test(text))).toEqual([]);
 });
 
 it("makes the catalogue from the labels, sorted, with names for values", () => {

@@ -100,6 +100,7 @@ const pages = ({ http }) => ({
   // The lists below the charts take longest.
   dashboard: { path: "/", first: "orders::take", lookFor: 8_000 },
   workers: { path: "/workers", first: "caller-worker" },
+  nodes: { path: "/nodes", first: "This engine" },
   functions: {
     path: `/functions/${encodeURIComponent("math::add_two_numbers")}?tab=invoke`,
     first: "math::add_two_numbers",

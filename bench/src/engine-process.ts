@@ -33,6 +33,8 @@ export interface EngineOptions {
   readonly modules?: readonly ModuleEntry[];
   /** Commands of `svc-exec`, which the engine keeps running. */
   readonly commands?: readonly { readonly name: string; readonly command: string }[];
+  /** `svc` of another checkout; default: that of this one. */
+  readonly cli?: string;
   /** Folder for a CPU profile, written when the engine stops. */
   readonly profileFolder?: string | undefined;
 }
@@ -41,7 +43,8 @@ export interface EngineOptions {
 export async function startEngine(options: EngineOptions): Promise<EngineProcess> {
   if (options.kind === "naive")
     return { ...(await startServer("naive-engine")), httpPort: 0, realtimePort: 0, listeningAfterMs: 0 };
-  if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build the repository first (npm run build)`);
+  const { cli = CLI } = options;
+  if (!existsSync(cli)) throw new Error(`${cli} is missing; build its repository first (npm run build)`);
   mkdirSync(options.folder, { recursive: true });
   const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
   const config = join(options.folder, "config.yaml");
@@ -54,7 +57,7 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
   const startedMs = performance.now();
   const child = spawn(
     process.execPath,
-    [...profiling, CLI, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"],
+    [...profiling, cli, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"],
     {
       cwd: options.folder,
       stdio: ["pipe", "pipe", "pipe"],

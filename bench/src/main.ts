@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Comparison, renderCompared } from "./comparison.ts";
 import { type Options, parseOptions, USAGE, UsageError } from "./options.ts";
 import { Generator } from "./processes.ts";
 import { allBindingHold, type Outcome, resultsDocument } from "./report.ts";
@@ -11,6 +12,8 @@ import type { Scenario } from "./scenarios/scenario.ts";
 import { renderBars, renderMeasurements } from "./table.ts";
 
 const BINDING_ROWS: ReadonlySet<number> = new Set([1, 2, 3, 4, 11, 16, 26, 27, 29, 30, 31]);
+/** `svc` in a checkout. */
+const CLI = "packages/cli/bin/svc.js";
 const RESULTS_FOLDER = fileURLToPath(new URL("../results", import.meta.url));
 /** On the disk of the repository, because the folder for temporary files may be in memory. */
 const WORK_FOLDER = fileURLToPath(new URL(`../../.cache/bench/run-${process.pid}`, import.meta.url));
@@ -20,35 +23,34 @@ const TOTAL_TIMEOUT_MS = 30 * 60_000;
 async function runScenario(scenario: Scenario, index: number, options: Options): Promise<Outcome> {
   const folder = join(WORK_FOLDER, String(index));
   mkdirSync(folder, { recursive: true });
+  const { title, rows } = scenario;
+  const comparison = options.against === undefined ? undefined : new Comparison(join(options.against, CLI));
   let generator: Generator | undefined;
   try {
     generator = await Generator.start();
     const { bars, measurements, notes } = await scenario.run({
       options,
-      generator,
+      generator: comparison?.generator(generator) ?? generator,
+      comparison,
       folder,
       resultsFolder: RESULTS_FOLDER,
     });
-    return { title: scenario.title, rows: scenario.rows, bars, measurements, notes: notes ?? [], failure: undefined };
+    const compared = comparison?.results() ?? [];
+    return { title, rows, bars, measurements, notes: notes ?? [], compared, failure: undefined };
   } catch (error) {
-    return {
-      title: scenario.title,
-      rows: scenario.rows,
-      bars: [],
-      measurements: [],
-      notes: [],
-      failure: (error as Error).message,
-    };
+    const failure = (error as Error).message;
+    return { title, rows, bars: [], measurements: [], notes: [], compared: [], failure };
   } finally {
     await generator?.stop();
   }
 }
 
-function show({ bars, measurements, notes, failure }: Outcome): void {
+function show({ bars, measurements, notes, compared, failure }: Outcome): void {
   if (failure !== undefined) console.log(`NOT MEASURED: ${failure}`);
   if (measurements.length > 0) console.log(renderMeasurements(measurements));
   for (const note of notes) console.log(note);
   if (bars.length > 0) console.log(`\n${renderBars(bars)}`);
+  if (compared.length > 0) console.log(`\n${renderCompared(compared)}`);
 }
 
 async function runAll(options: Options): Promise<number> {

@@ -12,6 +12,7 @@ describe("options", () => {
       strict: false,
       peers: false,
       engine: "svc",
+      against: undefined,
       profile: false,
     });
   });
@@ -36,6 +37,7 @@ describe("options", () => {
     ["--rounds", "0"],
     ["--rounds", "x"],
     ["--engine", "fast"],
+    ["--against", "..", "--engine", "naive"],
     ["--unknown"],
     ["stray"],
   ]) {

@@ -23,6 +23,8 @@ export interface Options {
   readonly peers: boolean;
   /** The measured engine. `naive` measures the baseline against itself, which shows the noise of the machine. */
   readonly engine: "svc" | "naive";
+  /** Folder of another checkout whose engine is compared with this one. */
+  readonly against: string | undefined;
   /** The engine writes a CPU profile when it stops. */
   readonly profile: boolean;
 }
@@ -36,6 +38,8 @@ export const USAGE = `usage: npm run bench -- [options]
   --strict         exit with 1 when a binding bar fails
   --peers          also measure other systems (rows 5 to 7 and 21); installs them into .cache/bench first
   --profile        the engine writes CPU profiles into bench/results
+  --against DIR    also run each load on the engine of the checkout in DIR (installed, built and bundled), directly
+                   before or after, and compare their CPU time; give at least 15 rounds
   --engine naive   measure the baseline engine in the engine's place
   --help           show this`;
 
@@ -49,6 +53,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   const engine = values.engine ?? "svc";
   if (engine !== "svc" && engine !== "naive")
     throw new UsageError(`--engine takes svc or naive, not ${JSON.stringify(engine)}`);
+  if (values.against !== undefined && engine === "naive")
+    throw new UsageError("--against compares two engines: do not give --engine naive with it");
   const quick = values.quick ?? false;
   return {
     rows: parseRows(values.rows),
@@ -59,6 +65,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     strict: values.strict ?? false,
     peers: values.peers ?? false,
     engine,
+    against: values.against,
     profile: values.profile ?? false,
   };
 }
@@ -75,6 +82,7 @@ function read(args: readonly string[]) {
         peers: { type: "boolean" },
         profile: { type: "boolean" },
         engine: { type: "string" },
+        against: { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     }).values;

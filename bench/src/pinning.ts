@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
 /** Part of util-linux, which not every machine has. */
@@ -16,6 +17,13 @@ function pinToCore(pid: number, core: number): boolean {
     spawnSync(PROGRAM, ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" })
       .status === 0
   );
+}
+
+/** Binds a process to the cores of another one. Does nothing if the system has no `taskset`. */
+export function placeLike(modelPid: number, pid: number): void {
+  const allowed = /^Cpus_allowed_list:\s*(.+)$/m.exec(readFileSync(`/proc/${modelPid}/status`, "utf8"))?.[1];
+  if (allowed !== undefined)
+    spawnSync(PROGRAM, ["--all-tasks", "--cpu-list", "--pid", allowed, String(pid)], { stdio: "ignore" });
 }
 
 /** Core of a server, relative to the load generator. */

@@ -133,6 +133,9 @@ export class RequestProcess<Request, Reply> {
 }
 
 /** The load generator's process. */
+/** A task of the generator that returns a window. */
+export type MeasuredTask = Extract<GeneratorTask, { readonly measureMs: number }>;
+
 export class Generator {
   readonly #process: RequestProcess<{ id: number; task: GeneratorTask }, TaskReply>;
   #nextId = 1;
@@ -150,7 +153,7 @@ export class Generator {
   }
 
   /** Runs a load and resolves with the results of its window. Rejects with the generator's error. */
-  async measure(task: Extract<GeneratorTask, { readonly measureMs: number }>): Promise<Window> {
+  async measure(task: MeasuredTask): Promise<Window> {
     const window = await this.#ask(task, task.warmUpMs + task.measureMs + TASK_GRACE_MS);
     if (window === undefined) throw new Error(`the generator returned no window for ${task.kind}`);
     return window;

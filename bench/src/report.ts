@@ -1,6 +1,7 @@
 import { cpus, release } from "node:os";
 import type { Bar } from "./bars.ts";
 import { holds, verdictOf } from "./bars.ts";
+import type { Compared } from "./comparison.ts";
 import type { Options } from "./options.ts";
 import type { Measurement } from "./table.ts";
 
@@ -11,6 +12,8 @@ export interface Outcome {
   readonly bars: readonly Bar[];
   readonly measurements: readonly Measurement[];
   readonly notes: readonly string[];
+  /** The same loads on the engine of another checkout, if one was given. */
+  readonly compared: readonly Compared[];
   /** Why there are no values. */
   readonly failure: string | undefined;
 }

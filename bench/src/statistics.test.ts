@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Latencies, median, percentile, ratio, spread } from "./statistics.ts";
+import { Latencies, median, medianInterval, percentile, ratio, spread } from "./statistics.ts";
 
 describe("statistics", () => {
   it("returns the middle value of an odd count, in any order", () => {
@@ -50,4 +50,11 @@ describe("statistics", () => {
   it("reports zero for a window without a result", () => {
     expect(new Latencies().summary()).toEqual({ p50Us: 0, p99Us: 0 });
   });
+});
+
+it("gives the confidence interval of a median by order statistics", () => {
+  const values = Array.from({ length: 25 }, (_, at) => (at * 7) % 25);
+  // Of 25 values, the 8th and the 18th: 1.96 standard deviations of the binomial distribution around the 13th.
+  expect(medianInterval(values)).toEqual({ median: 12, low: 7, high: 17 });
+  expect(medianInterval([3, 1, 2])).toEqual({ median: 2, low: 1, high: 3 });
 });

@@ -28,6 +28,23 @@ export function ratio(values: readonly number[], over: readonly number[]): Sprea
   return { median: median(values) / median(over), min: Math.min(...perRound), max: Math.max(...perRound) };
 }
 
+/** A median, and the interval that contains the true one with a confidence of 95 %. */
+export interface Interval {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * Returns the median of independent values and its confidence interval by order statistics (normal approximation of the
+ * binomial distribution; with fewer than six values, from the smallest to the largest). Throws on an empty list.
+ */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = [...values].sort((a, b) => a - b);
+  const rank = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
+  return { median: median(sorted), low: sorted[rank] as number, high: sorted[sorted.length - 1 - rank] as number };
+}
+
 /**
  * Returns the smallest sorted value that is not exceeded by at least `fraction` (0 to 1) of all values. Throws on an
  * empty list.

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Bar } from "../bars.ts";
+import type { Comparison } from "../comparison.ts";
 import { type EngineProcess, type ModuleEntry, startEngine } from "../engine-process.ts";
 import type { CallLoad } from "../generator/load.ts";
 import type { Options } from "../options.ts";
@@ -8,7 +9,9 @@ import type { Measurement } from "../table.ts";
 
 export interface ScenarioContext {
   readonly options: Options;
-  readonly generator: Generator;
+  readonly generator: Pick<Generator, "measure" | "perform" | "pid">;
+  /** Set if the engines are compared with those of another checkout. */
+  readonly comparison?: Comparison | undefined;
   /** Empty folder for this scenario's data, on the disk of the repository. */
   readonly folder: string;
   /** Folder of the results, for profiles. */
@@ -42,12 +45,13 @@ export function engineFor(
   name: string,
   modules: readonly ModuleEntry[] = [],
 ): Promise<EngineProcess> {
-  return startEngine({
+  const options = {
     kind: context.options.engine,
     folder: join(context.folder, name),
     modules,
     profileFolder: context.options.profile ? join(context.resultsFolder, `profile-${name}`) : undefined,
-  });
+  };
+  return context.comparison?.start(name, options) ?? startEngine(options);
 }
 
 /** Returns the load of calls from one connection to another. */

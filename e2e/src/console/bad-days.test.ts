@@ -15,6 +15,7 @@ const PAGES = [
   ["/config", "Versions"],
   ["/", "Latest errors"],
   ["/workers", "bookkeeper"],
+  ["/nodes", "This engine"],
   ["/functions", "books::add"],
   ["/triggers", "/books"],
   ["/states", "shelves"],

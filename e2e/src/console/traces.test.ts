@@ -330,6 +330,7 @@ describe("the list of traces", () => {
   it("has facets that add up to the total, and states how far back it reaches", async () => {
     const { page } = await openLive(`${system.console.url}/traces`);
     await row(page, "orders::sum").first().waitFor();
+    await page.getByText("Duration (log scale)").waitFor();
     await page.getByText("No trace has been evicted yet").waitFor();
     await page.getByRole("button", { name: "Keep longer" }).click();
     await page.getByRole("dialog", { name: "How to keep traces longer" }).getByText("trace_storage").waitFor();

@@ -122,12 +122,13 @@ function overTime(
 /** The buckets are logarithmic, because durations differ by orders of magnitude. */
 function overDurations(durations: readonly number[], buckets: number) {
   if (durations.length === 0) return [];
-  const low = Math.max(0.001, least(durations));
+  const shortest = least(durations);
+  const low = Math.max(0.001, shortest);
   const high = Math.max(low * 1.001, greatest(durations));
   const step = Math.log(high / low) / buckets;
   const edge = (index: number): number => low * Math.exp(index * step);
   const list = Array.from({ length: buckets }, (_, index) => ({
-    min_ms: index === 0 ? 0 : edge(index),
+    min_ms: index === 0 ? shortest : edge(index),
     max_ms: edge(index + 1),
     count: 0,
   }));

@@ -247,7 +247,7 @@ describe("other functions of traces", () => {
     });
     const histogram = (await engine.call("engine::traces::histogram", { buckets: 4 })) as Record<
       "time" | "duration",
-      { count: number; errors?: number }[]
+      { count: number; errors?: number; min_ms?: number }[]
     >;
     expect(histogram.time.map(({ count, errors }) => [count, errors])).toEqual([
       [5, 5],
@@ -256,6 +256,8 @@ describe("other functions of traces", () => {
       [5, 0],
     ]);
     expect(histogram.duration.reduce((sum, { count }) => sum + count, 0)).toBe(20);
+    // A logarithmic scale has no 0.
+    expect(histogram.duration[0]?.min_ms).toBe(1);
     const { groups } = (await engine.call("engine::traces::group_by", {
       attribute: "tenant",
       label_attribute: "title",
