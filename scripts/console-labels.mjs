@@ -69,7 +69,7 @@ const IDENTIFIERS = new Map([
   ["pages/states/ndjson.ts", ["changed", "expired", "new", "same"]],
   ["pages/streams/monitor.ts", ["away", "gap"]],
   ["pages/streams/use-view.ts", ["paused"]],
-  ["pages/traces/detail/read-spans.ts", ["full"]],
+  ["pages/traces/detail/read-spans.ts", ["full", "ids"]],
   ["pages/traces/detail/use-found-spans.ts", ["ids"]],
   ["pages/traces/detail/use-trace.ts", ["lean"]],
   ["pages/triggers/triggers-list.tsx", ["section xx"]],
@@ -212,6 +212,7 @@ function nameOf(node) {
   if (ts.isCallExpression(node) && /^(?:format|slice|toFixed|toLocaleString|toString)$/.test(calledName(node))) {
     return nameOf(node.expression.expression);
   }
+  if (ts.isCallExpression(node) && calledName(node) === "String") return nameOf(node.arguments[0]);
   if (ts.isCallExpression(node)) return calledName(node);
   if (ts.isParenthesizedExpression(node) || ts.isAsExpression(node)) return nameOf(node.expression);
   if (ts.isBinaryExpression(node)) return nameOf(node.left);

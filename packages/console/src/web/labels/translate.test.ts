@@ -35,7 +35,7 @@ async function load(search: string): Promise<typeof import("./translate.ts") & {
 it("returns the English text and loads nothing", async () => {
   const { t, plural, loads } = await load("?q=a%20b");
   expect(t`Retry`).toBe("Retry");
-  expect(t`${3} of ${"x"}`).toBe("3 of x");
+  expect(t`${12_345} of ${"x"}`).toBe("12,345 of x");
   expect(plural(1, "# job of {0}", "# jobs of {0}", "mails")).toBe("1 job of mails");
   expect(plural(1_234, "# job of {0}", "# jobs of {0}", "#{0}")).toBe("1,234 jobs of #{0}");
   expect({ asked, loads }).toEqual({ asked: [], loads: 1 });

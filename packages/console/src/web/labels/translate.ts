@@ -7,9 +7,18 @@ function keyOf(parts: readonly string[]): string {
   return parts.reduce((key, part, at) => `${key}{${at - 1}}${part}`);
 }
 
-/** Returns the pieces of a text, with the values in place of `{0}`, `{1}` and so on. */
+/** Formats a number as the pages show it, e.g. 1,234. */
+function formatted(value: number): string {
+  return value.toLocaleString("en-GB");
+}
+
+/** Returns the pieces of a text, with the values in place of `{0}`, `{1}` and so on. Numbers are formatted. */
 function fill<Value>(text: string, values: readonly Value[]): (string | Value | undefined)[] {
-  return text.split(/\{(\d+)\}/).map((piece, at) => (at % 2 === 0 ? piece : values[Number(piece)]));
+  return text.split(/\{(\d+)\}/).map((piece, at) => {
+    if (at % 2 === 0) return piece;
+    const value = values[Number(piece)];
+    return typeof value === "number" ? formatted(value) : value;
+  });
 }
 
 /** Returns the pieces of a template in the language of the page. */
@@ -19,7 +28,10 @@ export function translated<Value>(parts: readonly string[], values: readonly Val
   return fill(typeof translation === "string" ? translation : key, values);
 }
 
-/** Returns a text in the language of the page. Tag of a template, whose English text is the key in the catalogue. */
+/**
+ * Returns a text in the language of the page. Tag of a template, whose English text is the key in the catalogue. Numbers
+ * are formatted; write `String(port)` for those that are names.
+ */
 export function t(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return translated(parts, values).join("");
 }
@@ -36,5 +48,5 @@ export function plural(count: number, one: string, other: string, ...values: rea
       : count === 1
         ? one
         : other;
-  return fill(text.replaceAll("#", count.toLocaleString("en-GB")), values).join("");
+  return fill(text.replaceAll("#", formatted(count)), values).join("");
 }

@@ -54,7 +54,7 @@ export async function importTelemetry({ traces, logs, entries }: TelemetryFile):
 export function importText(fileName: string, { spans, entries, refused, problems }: ImportResult): string {
   const parts = [plural(spans, "# span", "# spans"), plural(entries, "# log entry", "# log entries")];
   const and = t` and `;
-  const invalid = refused === 0 ? [] : [t`${refused.toLocaleString("en-GB")} were not valid`];
+  const invalid = refused === 0 ? [] : [t`${refused} were not valid`];
   if (problems.length === 0) return [t`Imported ${parts.join(and)}`, ...invalid].join("; ");
   const stored = parts.filter((_, at) => [spans, entries][at] !== 0).join(and);
   const head = stored === "" ? [] : [plural(spans + entries, "{0} was imported", "{0} were imported", stored)];

@@ -60,10 +60,7 @@ export function Page({
 
 function Count({ count }: { readonly count: number }) {
   return (
-    <span
-      className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2"
-      title={t`${count.toLocaleString("en-GB")} in total`}
-    >
+    <span className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2" title={t`${count} in total`}>
       {count.toLocaleString("en-GB")}
     </span>
   );

@@ -57,7 +57,7 @@ export function PortsSection() {
       )}
       {mismatches.map(({ name, port, expected }) => (
         <Warning key={name}>
-          {rich`${name}: the engine listens on ${port}, but the console connects to ${expected?.port}. This works only if a proxy or port mapping connects the two.`}
+          {rich`${name}: the engine listens on ${String(port)}, but the console connects to ${String(expected?.port)}. This works only if a proxy or port mapping connects the two.`}
         </Warning>
       ))}
       {hello === undefined ? (

@@ -101,7 +101,7 @@ function ClearButton({
         open={isConfirming}
         onClose={() => setConfirming(false)}
         title={t`Delete all ${what}?`}
-        description={t`This deletes all ${count.toLocaleString("en-GB")} stored ${what} for every user. It cannot be undone. New ${what} are stored as before.`}
+        description={t`This deletes all ${count} stored ${what} for every user. It cannot be undone. New ${what} are stored as before.`}
         action={t`Delete all ${what}`}
         typeToConfirm={what}
         isPending={clear.isPending}

@@ -11,7 +11,7 @@ export interface Usage {
 export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "total">): Usage {
   const items = groups.reduce((sum, group) => sum + group.items, 0);
   const scopes = plural(total, "# scope", "# scopes");
-  const summed = total > groups.length ? t`the first ${groups.length.toLocaleString("en-GB")} of ${scopes}` : scopes;
+  const summed = total > groups.length ? t`the first ${groups.length} of ${scopes}` : scopes;
   return {
     text: t`${plural(items, "# item", "# items")} in ${summed}`,
     bytes: groups.reduce((sum, group) => sum + group.bytes, 0),

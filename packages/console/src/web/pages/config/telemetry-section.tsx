@@ -100,8 +100,7 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
           {t`${percent(status.sampling.ratio)} of traces`}
           {status.sampling.rules > 0 && t`, with ${status.sampling.rules} exceptions`}
           {rules?.traces.keep_errors === true && t`; all failed traces`}
-          {rules?.traces.keep_slow_ms != null &&
-            t`; all traces slower than ${rules.traces.keep_slow_ms.toLocaleString("en-GB")} ms`}
+          {rules?.traces.keep_slow_ms != null && t`; all traces slower than ${rules.traces.keep_slow_ms} ms`}
           {rules !== undefined && t`; ${percent(rules.logs.sampling_ratio)} of logs`}
         </Fact>
         {rules?.traces.rules.map((rule) => (

@@ -38,7 +38,7 @@ export function UsageBar({
       </div>
       <p className="text-ink-2">
         {stored.toLocaleString("en-GB")}
-        {limit !== null && t` of ${limit.toLocaleString("en-GB")}`}
+        {limit !== null && t` of ${limit}`}
         {maxBytes > 0 && t` · ${bytes(used)} of ${bytes(maxBytes)}`}
         {onDisk !== undefined && t` · ${bytes(onDisk)} on disk`}
       </p>

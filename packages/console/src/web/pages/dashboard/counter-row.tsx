@@ -89,16 +89,14 @@ export function CounterRow({
         href="/traces"
         value={figures === undefined ? unknown : rate(figures.calls / minutes)}
         samples={line?.calls}
-        note={
-          figures === undefined ? undefined : t`${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`
-        }
+        note={figures === undefined ? undefined : t`${figures.calls} calls in ${timeText(minutes)}`}
       />
       <CounterCard
         name={t`Errors`}
         href="/traces?failed=true"
         value={figures === undefined ? unknown : percent(figures.errorRate)}
         samples={line?.errors}
-        note={figures === undefined ? undefined : t`${figures.errors.toLocaleString("en-GB")} failed`}
+        note={figures === undefined ? undefined : t`${figures.errors} failed`}
         isBad={figures !== undefined && figures.errorRate > 0.05}
       />
       <CounterCard

@@ -9,8 +9,7 @@ export interface NoteSources {
 
 /** Returns a note that explains the lines of the diagram, or what the figures of the table count. */
 export function flowNote({ isTable, seen, error }: NoteSources): string {
-  const of =
-    seen === undefined ? t`traces` : t`${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
+  const of = seen === undefined ? t`traces` : t`${seen.read} of the ${seen.total} traces of the range`;
   const failure = seen === undefined && error !== null ? t`Failed to load calls: ${error.message}.` : undefined;
   if (!isTable) {
     return t`Solid lines are triggers. ${failure ?? t`Dashed lines are calls seen in ${of}; red lines had errors.`}`;

@@ -97,7 +97,5 @@ function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): 
 
 function callsNote({ kind, calls, errors }: GraphNode): string | undefined {
   if (kind !== "function") return undefined;
-  return errors > 0
-    ? t`${calls.toLocaleString("en-GB")} calls, ${errors.toLocaleString("en-GB")} failed`
-    : t`${calls.toLocaleString("en-GB")} calls`;
+  return errors > 0 ? t`${calls} calls, ${errors} failed` : t`${calls} calls`;
 }

@@ -166,7 +166,7 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
 }
 
 function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigures): Issue {
-  const detail = t`${errors.toLocaleString("en-GB")} of ${calls.toLocaleString("en-GB")} calls failed (${percent(error_rate)})`;
+  const detail = t`${errors} of ${calls} calls failed (${percent(error_rate)})`;
   const href = `/traces?fn=${segment(function_id)}&failed=true`;
   return {
     key: `errors ${function_id}`,

@@ -56,10 +56,8 @@ export function FlowDetail({
           <>
             <dt className="text-ink-2">{t`Calls`}</dt>
             <dd>
-              {t`${node.calls.toLocaleString("en-GB")} in the range`}
-              {node.errors > 0 && (
-                <span className="text-danger">{t`, ${node.errors.toLocaleString("en-GB")} failed`}</span>
-              )}
+              {t`${node.calls} in the range`}
+              {node.errors > 0 && <span className="text-danger">{t`, ${node.errors} failed`}</span>}
               {node.now.calls > 0 && t`; ${node.now.calls} in the last ${NOW_SECONDS} s`}
             </dd>
           </>

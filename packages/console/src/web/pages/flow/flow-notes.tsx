@@ -29,8 +29,8 @@ export function FlowNotes({
         observed !== undefined && (
           <span className="text-ink-3">
             {observed.isSample
-              ? t`Edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
-              : t`Edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
+              ? t`Edges are sampled: counted in ${observed.read} of ${observed.total} traces, so numbers are lower bounds (≥)`
+              : t`Edges are counted in all ${observed.total} traces`}
           </span>
         )
       ) : (

@@ -51,11 +51,9 @@ export function FindBar({
         className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2"
       />
       <span role="status" className="min-w-24 text-right text-ink-2 tabular-nums">
-        {text === "" ? "" : count === 0 ? t`No match` : t`${Math.max(0, at) + 1} of ${count.toLocaleString("en-GB")}`}
-        {text !== "" &&
-          isSearching &&
-          t` so far; ${searched.toLocaleString("en-GB")} entries searched, searching older ones`}
-        {text !== "" && isFull && t` in the newest ${searched.toLocaleString("en-GB")} entries`}
+        {text === "" ? "" : count === 0 ? t`No match` : t`${Math.max(0, at) + 1} of ${count}`}
+        {text !== "" && isSearching && t` so far; ${searched} entries searched, searching older ones`}
+        {text !== "" && isFull && t` in the newest ${searched} entries`}
       </span>
       <Button
         look="ghost"

@@ -147,7 +147,7 @@ function Legend({ buckets, max }: { readonly buckets: readonly Bucket[]; readonl
           <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
         </span>
       ))}
-      <span className="text-ink-3">{t`at most ${max.toLocaleString("en-GB")} per bar`}</span>
+      <span className="text-ink-3">{t`at most ${max} per bar`}</span>
     </>
   );
 }

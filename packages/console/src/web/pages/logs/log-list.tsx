@@ -213,7 +213,7 @@ function Cells({
           ) : (
             <ChevronRight aria-hidden className="size-4" />
           )}
-          <Badge tone="accent">{t`${row.count.toLocaleString("en-GB")} similar`}</Badge>
+          <Badge tone="accent">{t`${row.count} similar`}</Badge>
         </button>
       )}
       {cell(row.log, find)}
@@ -228,7 +228,7 @@ function PauseCell({ row: { mark } }: { readonly row: Extract<LogRow, { readonly
     <div role="gridcell" className="col-span-full flex items-center gap-2 truncate">
       <CirclePause aria-hidden className="size-4 shrink-0" />
       <span>
-        {rich`Paused ${<Timestamp ms={mark.fromMs} withMs={false} />} to ${<Timestamp ms={mark.toMs} withMs={false} />}: ${mark.received.toLocaleString("en-GB")} received, ${mark.lost.toLocaleString("en-GB")} dropped`}
+        {rich`Paused ${<Timestamp ms={mark.fromMs} withMs={false} />} to ${<Timestamp ms={mark.toMs} withMs={false} />}: ${mark.received} received, ${mark.lost} dropped`}
       </span>
     </div>
   );

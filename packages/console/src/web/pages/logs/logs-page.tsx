@@ -88,7 +88,7 @@ export default function LogsPage() {
       )}
       {state.missed > 0 && (
         <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-          {t`The live view missed at least ${state.missed.toLocaleString("en-GB")} entries, because they arrived too fast.`}{" "}
+          {t`The live view missed at least ${state.missed} entries, because they arrived too fast.`}{" "}
           <button type="button" className="underline" onClick={() => setEpoch((before) => before + 1)}>
             {t`Load them`}
           </button>
@@ -112,7 +112,7 @@ export default function LogsPage() {
       >
         {view.isPaused && (
           <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-            {t`Paused. ${view.fresh.toLocaleString("en-GB")} new entries are buffered.`}
+            {t`Paused. ${view.fresh} new entries are buffered.`}
           </p>
         )}
         {!view.isPaused && view.fresh > 0 && (
@@ -121,7 +121,7 @@ export default function LogsPage() {
             onClick={toTop}
             className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
           >
-            {t`${view.fresh.toLocaleString("en-GB")} new`}
+            {t`${view.fresh} new`}
           </Button>
         )}
         <LogList
@@ -306,11 +306,7 @@ function Footer({
 }) {
   return (
     <div className="flex h-7 shrink-0 items-center gap-2 border-line border-t bg-surface px-4 text-[12px] text-ink-3">
-      <span>
-        {total !== undefined && total > loaded
-          ? t`${loaded.toLocaleString("en-GB")} loaded of ${total.toLocaleString("en-GB")}`
-          : t`${loaded.toLocaleString("en-GB")} loaded`}
-      </span>
+      <span>{total !== undefined && total > loaded ? t`${loaded} loaded of ${total}` : t`${loaded} loaded`}</span>
       {isLoading && <span role="status">{t`Loading older entries…`}</span>}
       {hasMore && !isLoading && (
         <Button look="ghost" className="h-5 text-[12px]" onClick={onMore}>

@@ -94,12 +94,12 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
         />
         {series.length > MAX_LINES && (
           <p className="text-[12px] text-ink-3">
-            {t`The chart shows the ${MAX_LINES} series with the highest latest values of ${series.length.toLocaleString("en-GB")}.`}
+            {t`The chart shows the ${MAX_LINES} series with the highest latest values of ${series.length}.`}
           </p>
         )}
         {data?.truncated === true && (
           <p role="note" className="text-[12px] text-warn">
-            {t`This metric has more series than one answer of the engine contains. The chart and the list are made of ${data.series.length.toLocaleString("en-GB")} of them.`}
+            {t`This metric has more series than one answer of the engine contains. The chart and the list are made of ${data.series.length} of them.`}
           </p>
         )}
         <ul aria-label={t`Series`} className="flex flex-col">

@@ -149,7 +149,7 @@ async function findItems(query: string, _search: SearchOf<"query">, signal: Abor
   return {
     rows,
     countText: isPart
-      ? t`${rows.length} in the first ${answer.scanned.toLocaleString("en-GB")} items`
+      ? t`${rows.length} in the first ${answer.scanned} items`
       : countText(rows.length, rows.length, answer.cursor !== null),
   };
 }

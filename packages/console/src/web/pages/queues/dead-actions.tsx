@@ -41,7 +41,7 @@ export function DeadActions({
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-3 py-1.5">
       <Button look="ghost" onClick={() => onSelectAll(!isAll)}>
-        {isAll ? t`Clear selection` : t`Select all ${total.toLocaleString("en-GB")}`}
+        {isAll ? t`Clear selection` : t`Select all ${total}`}
       </Button>
       <span className="flex-1" />
       {count > 0 && (
@@ -51,7 +51,7 @@ export function DeadActions({
             disabledReason={refusal}
             onClick={() => setOpenDialog("redrive")}
           >
-            {t`Redrive ${count.toLocaleString("en-GB")} selected`}
+            {t`Redrive ${count} selected`}
           </Button>
           <Button
             look="danger"
@@ -59,7 +59,7 @@ export function DeadActions({
             disabledReason={refusal}
             onClick={() => setOpenDialog("discard")}
           >
-            {t`Discard ${count.toLocaleString("en-GB")}`}
+            {t`Discard ${count}`}
           </Button>
         </>
       )}
@@ -86,7 +86,7 @@ export function DeadActions({
             "This puts them back on {0}, with the full number of attempts again.",
             queue,
           )}
-          action={t`Redrive ${toRedrive.toLocaleString("en-GB")}`}
+          action={t`Redrive ${toRedrive}`}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
@@ -110,7 +110,7 @@ export function DeadActions({
             "This permanently deletes them and their data from {0}.",
             queue,
           )}
-          action={t`Discard ${count.toLocaleString("en-GB")}`}
+          action={t`Discard ${count}`}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>

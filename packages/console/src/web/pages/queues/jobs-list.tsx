@@ -104,7 +104,7 @@ export function JobsList({
         {query.hasNextPage && (
           <div className="border-line border-t p-1.5 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              {t`Show more (${jobs.length.toLocaleString("en-GB")} shown)`}
+              {t`Show more (${jobs.length} shown)`}
             </Button>
           </div>
         )}

@@ -110,7 +110,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             action.clear();
           }}
           title={t`Purge this queue?`}
-          description={t`This permanently deletes ${purgeable.toLocaleString("en-GB")} waiting and delayed jobs. Jobs in flight and dead letters stay.`}
+          description={t`This permanently deletes ${purgeable} waiting and delayed jobs. Jobs in flight and dead letters stay.`}
           action={t`Purge`}
           typeToConfirm={queue}
           isPending={action.isPending}

@@ -24,7 +24,7 @@ export function ExportDialog({
       open
       onClose={onClose}
       title={t`Include secrets in the export?`}
-      description={t`${secrets.toLocaleString("en-GB")} of ${lines.length.toLocaleString("en-GB")} items hold secrets. If masked, those items cannot be imported again.`}
+      description={t`${secrets} of ${lines.length} items hold secrets. If masked, those items cannot be imported again.`}
       footer={
         <>
           <Button onClick={onClose}>{t`Cancel`}</Button>

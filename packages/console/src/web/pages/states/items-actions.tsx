@@ -135,7 +135,7 @@ export function ItemsActions({
             asking === "ticked" ? (
               <span className="break-words">{listed(ticked.map(({ key }) => key))}</span>
             ) : prefix === "" ? (
-              t`This deletes all ${total.toLocaleString("en-GB")} items of the group. It cannot be undone; export the group first to keep a copy.`
+              t`This deletes all ${total} items of the group. It cannot be undone; export the group first to keep a copy.`
             ) : (
               t`This deletes all items of the group, including those hidden by the search. It cannot be undone; export the group first to keep a copy.`
             )

@@ -88,9 +88,7 @@ export default function QueryResults({
         onSelect={onOpen}
       />
       <div className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-1 text-[12px] text-ink-3">
-        <p role="status">
-          {t`${rows.length.toLocaleString("en-GB")} of ${scanned.toLocaleString("en-GB")} searched items match`}
-        </p>
+        <p role="status">{t`${rows.length} of ${scanned} searched items match`}</p>
         {found.hasNextPage && (
           <Button disabled={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
             {t`Continue search`}

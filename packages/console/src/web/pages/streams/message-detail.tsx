@@ -98,7 +98,7 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
         <Fact name={t`Type`}>
           <Badge>{type}</Badge>
         </Fact>
-        <Fact name={t`Size`}>{t`${bytes(size)} (${size.toLocaleString("en-GB")} bytes)`}</Fact>
+        <Fact name={t`Size`}>{t`${bytes(size)} (${size} bytes)`}</Fact>
         <Fact name={t`Connection`}>
           <code className="break-all">{connection_id}</code>{" "}
           <CopyButton text={connection_id} label={t`Copy the connection ID`} className="size-6" />

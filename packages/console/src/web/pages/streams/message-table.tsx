@@ -122,8 +122,7 @@ export function MarkerText({
   return (
     <strong className="font-medium">
       {untilMs === undefined ? rich`Paused since ${span}` : rich`Paused ${span}`}
-      {received !== undefined &&
-        t`: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
+      {received !== undefined && t`: ${received} received, ${lost ?? 0} evicted`}
     </strong>
   );
 }
@@ -155,7 +154,7 @@ export function MessageTable({
       {isPaused && (
         <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-warn">
           <CirclePause aria-hidden className="size-4" />
-          {t`Paused. ${fresh.toLocaleString("en-GB")} new since then; resume to show them.`}
+          {t`Paused. ${fresh} new since then; resume to show them.`}
         </p>
       )}
       {!isPaused && fresh > 0 && (
@@ -164,7 +163,7 @@ export function MessageTable({
           onClick={toTop}
           className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
         >
-          {t`${fresh.toLocaleString("en-GB")} new`}
+          {t`${fresh} new`}
         </Button>
       )}
       <DataTable

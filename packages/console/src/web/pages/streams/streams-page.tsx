@@ -181,8 +181,8 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
         <div role="status" className="flex items-center gap-3 bg-info-soft px-4 py-1 text-info">
           <span className="min-w-0 flex-1">
             {offline.refused > 0
-              ? t`${offline.count.toLocaleString("en-GB")} messages from the file ${offline.file}, not live. ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`
-              : t`${offline.count.toLocaleString("en-GB")} messages from the file ${offline.file}, not live.`}
+              ? t`${offline.count} messages from the file ${offline.file}, not live. ${offline.refused} of its lines are not messages and were skipped.`
+              : t`${offline.count} messages from the file ${offline.file}, not live.`}
           </span>
           <Button look="ghost" className="h-6 text-info" onClick={view.close}>
             {t`Back to live`}

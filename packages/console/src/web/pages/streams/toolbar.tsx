@@ -70,7 +70,7 @@ export function Filters({
       />
       {hidden > 0 && (
         <span className="text-[12px] text-ink-3" title={t`Included in the counters above, not in the list`}>
-          {t`${hidden.toLocaleString("en-GB")} hidden by ${hidingFilters(search)}`}
+          {t`${hidden} hidden by ${hidingFilters(search)}`}
         </span>
       )}
       {problem !== undefined && (

@@ -154,7 +154,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
 }
 
 function exitText({ code, signal }: { readonly code: number | null; readonly signal: string | null }): string {
-  return signal === null ? (code === null ? t`no exit code: failed to start` : t`exit code ${code}`) : signal;
+  return signal === null ? (code === null ? t`no exit code: failed to start` : t`exit code ${String(code)}`) : signal;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

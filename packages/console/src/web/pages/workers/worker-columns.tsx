@@ -61,7 +61,7 @@ function rate({ rate_per_second: perSecond }: CallFigures): string {
 
 function callsText({ calls, errors, window_seconds: seconds }: CallFigures): string {
   const count = calls.toLocaleString("en-GB");
-  return t`${errors.toLocaleString("en-GB")} of ${count} calls failed in the last ${duration(seconds * 1_000)}`;
+  return t`${errors} of ${count} calls failed in the last ${duration(seconds * 1_000)}`;
 }
 
 function Mono({

@@ -19,8 +19,8 @@ export function lookOf(node: GraphNode): NodeLook {
 function describe(node: GraphNode): string {
   const figures = isCalled(node)
     ? node.errors > 0
-      ? t`, ${node.calls.toLocaleString("en-GB")} calls, ${node.errors.toLocaleString("en-GB")} failed`
-      : t`, ${node.calls.toLocaleString("en-GB")} calls`
+      ? t`, ${node.calls} calls, ${node.errors} failed`
+      : t`, ${node.calls} calls`
     : "";
   const now = node.now.calls > 0 ? t`, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
   const expression = node.expression === undefined ? "" : ` (${node.expression})`;
@@ -31,11 +31,11 @@ function subtitle(node: GraphNode): string {
   if (node.note !== undefined) return node.note;
   if (!isCalled(node)) return KIND_NAMES[node.kind];
   const functions = node.members?.filter(({ kind }) => kind === "function").length;
-  const failed = node.errors > 0 ? t`, ${node.errors.toLocaleString("en-GB")} failed` : "";
+  const failed = node.errors > 0 ? t`, ${node.errors} failed` : "";
   // A group has no room for all three.
   if (functions !== undefined && failed !== "") return t`${functions} functions${failed}`;
   const what = functions === undefined ? "" : t`${functions} functions, `;
   return node.now.calls > 0
-    ? t`${what}${node.calls.toLocaleString("en-GB")} calls${failed}, ${node.now.calls} now`
-    : t`${what}${node.calls.toLocaleString("en-GB")} calls${failed}`;
+    ? t`${what}${node.calls} calls${failed}, ${node.now.calls} now`
+    : t`${what}${node.calls} calls${failed}`;
 }

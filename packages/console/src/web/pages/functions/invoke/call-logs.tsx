@@ -41,9 +41,7 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
       <h4 className="font-medium text-ink-2">
         {t`Logs of the call`}
         {data.total > data.logs.length && (
-          <span className="font-normal text-ink-3">
-            {t` (the first ${data.logs.length} of ${data.total.toLocaleString("en-GB")})`}
-          </span>
+          <span className="font-normal text-ink-3">{t` (the first ${data.logs.length} of ${data.total})`}</span>
         )}
       </h4>
       <ScrollArea label={t`Logs of the call`} className="max-h-64 rounded-md bg-raised p-2 font-mono text-[12px]">

@@ -98,8 +98,8 @@ function drawnEdge(edge: GraphEdge): Edge {
     target: edge.to,
     label:
       edge.errors > 0
-        ? t`${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}, ${edge.errors} failed`
-        : t`${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}`,
+        ? t`${edge.calls}×, avg ${duration(edge.avgMs)}, ${edge.errors} failed`
+        : t`${edge.calls}×, avg ${duration(edge.avgMs)}`,
     style: { stroke: color, strokeWidth: Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) },
     labelStyle: { fill: "var(--ink-2)", fontSize: 11 },
     labelBgStyle: { fill: "var(--surface)" },

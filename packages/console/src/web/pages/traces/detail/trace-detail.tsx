@@ -312,8 +312,8 @@ function Views({
           matching === undefined
             ? ""
             : found.isSearching
-              ? t`${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match, searching attributes …`
-              : t`${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match`
+              ? t`${matching} of ${forest.spanCount} match, searching attributes …`
+              : t`${matching} of ${forest.spanCount} match`
         }
       />
       <DataRegion

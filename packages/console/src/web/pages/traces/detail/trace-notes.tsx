@@ -12,7 +12,7 @@ export function TraceNotes({
   readonly total: number;
 }) {
   const notes = [
-    ...(loaded < total ? [t`${loaded.toLocaleString("en-GB")} of ${total.toLocaleString("en-GB")} spans loaded.`] : []),
+    ...(loaded < total ? [t`${loaded} of ${total} spans loaded.`] : []),
     ...(forest.orphanCount > 0
       ? [t`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]
       : []),

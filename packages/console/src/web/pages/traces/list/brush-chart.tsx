@@ -45,12 +45,12 @@ export function BrushChart({
       <figcaption className="flex items-baseline gap-2 text-[11px] text-ink-3">
         <span className="font-medium text-ink-2">{title}</span>
         <span className="flex-1" />
-        {t`at most ${most.toLocaleString("en-GB")} per bar`}
+        {t`at most ${most} per bar`}
       </figcaption>
       <div
         ref={box}
         role="img"
-        aria-label={t`${title}: ${total.toLocaleString("en-GB")} traces from ${ends[0]} to ${ends[1]}, at most ${most.toLocaleString("en-GB")} in one bar`}
+        aria-label={t`${title}: ${total} traces from ${ends[0]} to ${ends[1]}, at most ${most} in one bar`}
         title={t`Drag to select a range`}
         className="relative flex cursor-crosshair touch-none items-end gap-px border-line border-b"
         style={{ height: CHART_HEIGHT }}

@@ -41,7 +41,7 @@ export function TraceCharts({
   const times = histogram.time.map(
     ({ start_ms, end_ms, count, errors }): Bar => ({
       ...{ from: start_ms, to: end_ms, count, errors },
-      label: t`${moment(start_ms)} to ${moment(end_ms)}: ${count.toLocaleString("en-GB")} traces, ${errors.toLocaleString("en-GB")} with errors`,
+      label: t`${moment(start_ms)} to ${moment(end_ms)}: ${count} traces, ${errors} with errors`,
     }),
   );
   const durations = histogram.duration.map(
@@ -50,7 +50,7 @@ export function TraceCharts({
       to: max_ms,
       count,
       errors: 0,
-      label: t`${duration(min_ms)} to ${duration(max_ms)}: ${count.toLocaleString("en-GB")} traces`,
+      label: t`${duration(min_ms)} to ${duration(max_ms)}: ${count} traces`,
     }),
   );
   return (

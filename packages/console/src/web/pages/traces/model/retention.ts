@@ -24,6 +24,6 @@ export function retentionOf(spans: StoreFigures | null | undefined): Retention |
     failedSinceMs: isEarlier ? oldest : undefined,
     extension: isOnDisk
       ? t`Traces are stored on disk. To keep them longer, raise trace_storage.max_disk_bytes or trace_storage.retention_seconds of svc-observability.`
-      : t`The newest ${(limit ?? 0).toLocaleString("en-GB")} spans are stored in memory. To keep traces longer, store all of them on disk with trace_storage of svc-observability, or raise memory_max_spans and memory_max_bytes.`,
+      : t`The newest ${limit ?? 0} spans are stored in memory. To keep traces longer, store all of them on disk with trace_storage of svc-observability, or raise memory_max_spans and memory_max_bytes.`,
   };
 }
