@@ -13,7 +13,15 @@ const held: Bar = {
   standing: "binding",
 };
 const broken: Bar = { ...held, limit: 0.5 };
-const outcome: Outcome = { title: "t", rows: [1], bars: [held], measurements: [], notes: [], compared: [], failure: undefined };
+const outcome: Outcome = {
+  title: "t",
+  rows: [1],
+  bars: [held],
+  measurements: [],
+  notes: [],
+  compared: [],
+  failure: undefined,
+};
 const binding = new Set([1]);
 
 describe("the report", () => {
