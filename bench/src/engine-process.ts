@@ -25,6 +25,12 @@ export interface ModuleEntry {
   readonly config?: object;
 }
 
+export interface ClusterNode {
+  readonly name: string;
+  readonly node: string;
+  readonly nats: { readonly servers: readonly string[] };
+}
+
 export interface EngineOptions {
   readonly kind: "svc" | "naive";
   /** Folder for this engine's config, data and logs. Created by the function. */
@@ -35,6 +41,8 @@ export interface EngineOptions {
   readonly commands?: readonly { readonly name: string; readonly command: string }[];
   /** `svc` of another checkout; default: that of this one. */
   readonly cli?: string;
+  /** Makes the engine a node of a cluster. */
+  readonly cluster?: ClusterNode | undefined;
   /** Folder for a CPU profile, written when the engine stops. */
   readonly profileFolder?: string | undefined;
 }
@@ -50,7 +58,13 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
   const config = join(options.folder, "config.yaml");
   writeFileSync(
     config,
-    configText({ bridgePort, httpPort, modules: options.modules ?? [], commands: options.commands ?? [] }),
+    configText({
+      bridgePort,
+      httpPort,
+      modules: options.modules ?? [],
+      commands: options.commands ?? [],
+      cluster: options.cluster,
+    }),
   );
   const profiling =
     options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
@@ -96,14 +110,16 @@ interface ConfigValues {
   readonly httpPort: number;
   readonly modules: readonly ModuleEntry[];
   readonly commands: NonNullable<EngineOptions["commands"]>;
+  readonly cluster: ClusterNode | undefined;
 }
 
-function configText({ bridgePort, httpPort, modules, commands }: ConfigValues): string {
+function configText({ bridgePort, httpPort, modules, commands, cluster }: ConfigValues): string {
   return [
     "engine:",
     "  bridge:",
     "    host: 127.0.0.1",
     `    port: ${bridgePort}`,
+    ...(cluster === undefined ? [] : [`  cluster: ${JSON.stringify(cluster)}`]),
     "workers:",
     "  - name: svc-http",
     `    config: { host: 127.0.0.1, port: ${httpPort} }`,

@@ -22,6 +22,10 @@ describe("options", () => {
     expect(parseOptions(["--rows", "26"])?.rows).toEqual(new Set([26]));
   });
 
+  it("select the rows of a cluster", () => {
+    expect(parseOptions(["--cluster"])?.rows).toEqual(new Set([33]));
+  });
+
   it("shorten everything for a quick run", () => {
     expect(parseOptions(["--quick"])).toMatchObject({ rounds: 2, measureMs: 300, quick: true });
     expect(parseOptions(["--quick", "--rounds", "3"])).toMatchObject({ rounds: 3 });
@@ -34,6 +38,7 @@ describe("options", () => {
   for (const args of [
     ["--rows", "99"],
     ["--rows", "one"],
+    ["--cluster", "--rows", "1"],
     ["--rounds", "0"],
     ["--rounds", "x"],
     ["--engine", "fast"],

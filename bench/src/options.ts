@@ -6,7 +6,9 @@ export const ROWS = [
 ] as const;
 /** Rows of the console, which need a browser: measured only on request. */
 export const CONSOLE_ROWS = [26, 27, 28, 32] as const;
-const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS];
+/** Rows of a cluster, which need a NATS server: measured only on request. */
+const CLUSTER_ROWS = [33] as const;
+const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS, ...CLUSTER_ROWS];
 
 export interface Options {
   readonly rows: ReadonlySet<number>;
@@ -33,6 +35,7 @@ export const USAGE = `usage: npm run bench -- [options]
 
   --rows 1,2,4     only these rows of the budget table (default: ${ROWS.join(",")});
                    ${CONSOLE_ROWS.join(",")} are of the console and need a Chromium
+  --cluster        only the rows of a cluster (${CLUSTER_ROWS.join(",")}); they need a NATS server: node scripts/nats-server.mjs
   --rounds N       measured rounds per comparison (default 5)
   --quick          2 short rounds: a smoke test, its figures mean little
   --strict         exit with 1 when a binding bar fails
@@ -55,9 +58,11 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     throw new UsageError(`--engine takes svc or naive, not ${JSON.stringify(engine)}`);
   if (values.against !== undefined && engine === "naive")
     throw new UsageError("--against compares two engines: do not give --engine naive with it");
+  if (values.cluster === true && values.rows !== undefined)
+    throw new UsageError("--cluster and --rows exclude each other");
   const quick = values.quick ?? false;
   return {
-    rows: parseRows(values.rows),
+    rows: values.cluster === true ? new Set(CLUSTER_ROWS) : parseRows(values.rows),
     rounds: values.rounds === undefined ? (quick ? 2 : 5) : parseRounds(values.rounds),
     warmUpMs: quick ? 150 : 300,
     measureMs: quick ? 300 : 1000,
@@ -77,6 +82,7 @@ function read(args: readonly string[]) {
       options: {
         rows: { type: "string" },
         rounds: { type: "string" },
+        cluster: { type: "boolean" },
         quick: { type: "boolean" },
         strict: { type: "boolean" },
         peers: { type: "boolean" },

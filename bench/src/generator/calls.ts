@@ -1,6 +1,7 @@
 import { type FrameTemplate, ID_BYTES, SlotIds, slotOfId } from "../frame-template.ts";
 import { LARGE_SCOPE, PAGE_PREFIX } from "../large-scope.ts";
 import { otherThan, payloadOfBytes } from "../payloads.ts";
+import { pause } from "../ports.ts";
 import { ClosedLoop } from "./closed-loop.ts";
 import type { CallLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
@@ -58,6 +59,9 @@ function isOneOf(...values: readonly string[]): (value: unknown) => boolean {
   return (value) => checks.some((check) => check(value));
 }
 
+/** Longer than an engine takes to tell the others of a function. */
+const MIRRORED_MS = 1_000;
+
 /** Makes calls in a closed loop through an engine, from and to connections of this process. */
 export async function runCalls(load: CallLoad): Promise<Window> {
   const target = targetOf(load);
@@ -79,6 +83,8 @@ export async function runCalls(load: CallLoad): Promise<Window> {
     const onLost = (error: Error): void => loop.fail(error);
     for (let index = 0; index < load.callees; index++)
       peers.push(await connectCallee(load, `bench-callee-${index}`, onLost));
+    // Until the other engine has told the callers' engine of the function.
+    if (load.calleePort !== undefined && load.callees > 0) await pause(MIRRORED_MS);
     for (let index = 0; index < load.callers; index++) {
       const check = new FrameCheck(expectPayload("invocationresult", target.isResult));
       const caller = await Peer.connect(load.port, `bench-caller-${index}`, {
@@ -108,7 +114,7 @@ async function connectCallee(load: CallLoad, name: string, onLost: (error: Error
   const payload = payloadOfBytes(load.payloadBytes);
   const answer = resultTemplate(ECHO, payload);
   const check = new FrameCheck(expectPayload("invokefunction", equals(JSON.parse(payload))));
-  const callee: Peer = await Peer.connect(load.port, name, {
+  const callee: Peer = await Peer.connect(load.calleePort ?? load.port, name, {
     onInvocation(frame, idAt) {
       check.verify(frame);
       callee.queue(answer.withId(frame.subarray(idAt, idAt + ID_BYTES)));

@@ -12,6 +12,8 @@ export interface CallLoad extends WindowSettings {
   readonly kind: "calls";
   /** Port of the engine's worker socket. */
   readonly port: number;
+  /** Port of the engine that the callees connect to. Default: that of the callers. */
+  readonly calleePort?: number | undefined;
   /** `echo` is routed through the engine to a callee of the generator. The engine's state module answers the others. */
   readonly target: "echo" | "state::set" | "state::get" | "state::update" | "state::entries";
   readonly callers: number;

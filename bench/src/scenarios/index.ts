@@ -1,5 +1,6 @@
 import { callAndEchoes } from "./call-and-echoes.ts";
 import { channelStream } from "./channel-stream.ts";
+import { clusterCalls } from "./cluster-calls.ts";
 import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
 import { consoleOpenPages } from "./console-open-pages.ts";
@@ -52,4 +53,5 @@ export const scenarios: readonly Scenario[] = [
   consoleStreams,
   consoleOpenPages,
   crashLoop,
+  clusterCalls,
 ];

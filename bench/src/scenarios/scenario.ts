@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Bar } from "../bars.ts";
 import type { Comparison } from "../comparison.ts";
-import { type EngineProcess, type ModuleEntry, startEngine } from "../engine-process.ts";
+import { type ClusterNode, type EngineProcess, type ModuleEntry, startEngine } from "../engine-process.ts";
 import type { CallLoad } from "../generator/load.ts";
 import type { Options } from "../options.ts";
 import type { Generator, Server } from "../processes.ts";
@@ -44,14 +44,18 @@ export function engineFor(
   context: ScenarioContext,
   name: string,
   modules: readonly ModuleEntry[] = [],
+  cluster?: ClusterNode,
 ): Promise<EngineProcess> {
   const options = {
     kind: context.options.engine,
     folder: join(context.folder, name),
     modules,
+    cluster,
     profileFolder: context.options.profile ? join(context.resultsFolder, `profile-${name}`) : undefined,
   };
-  return context.comparison?.start(name, options) ?? startEngine(options);
+  // An engine of the other checkout would be a second node of the same name.
+  const comparison = cluster === undefined ? context.comparison : undefined;
+  return comparison?.start(name, options) ?? startEngine(options);
 }
 
 /** Returns the load of calls from one connection to another. */
