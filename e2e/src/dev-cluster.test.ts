@@ -133,7 +133,7 @@ describe("svc dev --cluster 3", () => {
 
     const { pid } = row("engine a");
     killHard(pid);
-    await shown("it has ended (SIGKILL); it is started again");
+    await shown("it has ended (SIGKILL); it restarts");
     await grows("writes go on without engine a");
     await eventually("engine a runs again", () => /engine a +\| it runs again, as process \d+/.test(output), 60_000);
     await eventually("its worker is ready again", async () => {
@@ -144,7 +144,7 @@ describe("svc dev --cluster 3", () => {
     });
 
     // Those of the other engines run on.
-    expect(output).not.toMatch(/^there .*is started again/m);
+    expect(output).not.toMatch(/^there .*restarts/m);
 
     killHard(row("nats n1").pid);
     await grows("writes go on without NATS server n1");

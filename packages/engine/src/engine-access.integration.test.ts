@@ -365,7 +365,7 @@ describe("an engine off loopback (gap 55)", () => {
     ["of the host", "engine:\n  bridge: { host: 127.0.0.1 }\n"],
     ["that lets anybody in", "engine:\n  bridge: { host: 0.0.0.0 }\n  insecure_bind: true\n"],
   ])(
-    "goes on wanting the token after a change %s: until it is started again, it listens where it did",
+    "goes on wanting the token after a change %s: until it restarts, it listens where it did",
     async (_what, edited) => {
       const { engine, edit, logged } = await start("engine:\n  bridge: { host: 0.0.0.0 }\n", {
         env: { SVC_TOKEN: TOKEN },

@@ -47,7 +47,7 @@ describe("changes of state as events", () => {
     await expect.poll(republished).toEqual([]);
   });
 
-  it("come again after svc-state was started anew, and from one that is loaded later", async () => {
+  it("come again after svc-state restarted, and from one that is loaded later", async () => {
     engine = await inMemoryEngine({ modules: [event, state], config: { "svc-event": {} } });
     const worker = await engine.connectWorker();
     const told = new Collected<unknown>();

@@ -251,7 +251,7 @@ describe("a worker that crashes", () => {
     const ended = run(["worker", "add", "./probe"], shell);
 
     await shell.noted(
-      "Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n",
+      "Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and restarts in 1 s\n",
     );
     await shell.noted("to recover");
     shell.stop("SIGINT");

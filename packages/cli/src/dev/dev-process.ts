@@ -58,7 +58,7 @@ export class KeptProcess<Up> {
       const nowMs = performance.now();
       const { delayMs } = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#startedAtMs, wasReady: this.#isUp });
       const reason = this.#isUp ? `it has ended (${how})` : this.#process.startFailure(how).message;
-      this.#report(`${reason}; it is started again in ${(delayMs / 1_000).toFixed(1)} s`);
+      this.#report(`${reason}; it restarts in ${(delayMs / 1_000).toFixed(1)} s`);
       await pause(delayMs, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       const process = this.#started();

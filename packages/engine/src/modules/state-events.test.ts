@@ -91,7 +91,7 @@ describe("a change of state", () => {
     expect(other.told.items).toEqual([]);
   });
 
-  it("is told of also when svc-state comes later, or is started anew, and when somebody takes the engine's trigger away", async () => {
+  it("is told of also when svc-state comes later, or restarts, and when somebody takes the engine's trigger away", async () => {
     await engine.applyModules([eventEntry]);
     const { told } = await listen("state:created");
     await engine.applyModules([eventEntry, stateEntry()]);

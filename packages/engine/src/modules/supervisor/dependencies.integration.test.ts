@@ -182,7 +182,7 @@ describe("limits", () => {
     expect(down.last_exit).toMatchObject({ code: null, signal: "SIGKILL" });
     const { lines } = await project.call<LogsOutput>("worker::logs", { name: "greedy", stream: "svc" });
     expect(lines.map(({ text }) => text).join("\n")).toMatch(
-      /process used \d+ MiB of memory, more than its limit of 200 MiB, and was ended and is started again/,
+      /process used \d+ MiB of memory, more than its limit of 200 MiB, and was ended and restarts/,
     );
     expect(await project.status("modest")).toMatchObject({
       restarts: 0,

@@ -158,7 +158,7 @@ describe("a worker that is replaced (P-5)", () => {
     for (const pid of former) await isGone(pid);
   });
 
-  it("keeps its count of restarts after a crash, and is started again when its new process crashes", async () => {
+  it("keeps its count of restarts after a crash, and restarts when its new process crashes", async () => {
     await project.writeWorker("w");
     await project.start([project.entry("w")]);
     const [first = 0] = await ready();
@@ -171,7 +171,7 @@ describe("a worker that is replaced (P-5)", () => {
     expect(await project.status("w")).toMatchObject({ restarts: 1, last_exit: { signal: "SIGKILL" } });
     process.kill(next, "SIGKILL");
     const down = await project.statusWith("w", ({ state }) => state === "backing_off");
-    expect(down.reason).toBe("it was ended by SIGKILL and is started again at once");
+    expect(down.reason).toBe("it was ended by SIGKILL and restarts at once");
     await project.statusWith("w", ({ restarts }) => restarts === 2);
   });
 

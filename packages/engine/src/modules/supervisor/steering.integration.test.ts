@@ -64,7 +64,7 @@ describe("a worker that is stopped", () => {
 });
 
 describe("a worker that crashed", () => {
-  it("tells how it ended, with its last lines, and when it is started again; a start does not wait for that", async () => {
+  it("tells how it ended, with its last lines, and when it restarts; a start does not wait for that", async () => {
     await project.writeWorker("w", { script: "echo first >&2\necho last\nexit 3\n" });
     await project.start([project.entry("w")]);
     const down = await project.statusWith("w", ({ state, restarts }) => state === "backing_off" && restarts > 0);

@@ -148,7 +148,7 @@ describe("a supervised worker", () => {
     });
   });
 
-  it("is started again after it was killed, and its state says so meanwhile", async () => {
+  it("restarts after it was killed, and its state says so meanwhile", async () => {
     // A log line of a lower level is not the cause of the exit.
     const logged = '{"level":"info","message":"connected to the engine"}';
     await project.writeWorker("w", { script: `echo '${logged}' >&2\n${DEFAULT_SCRIPT}` });
@@ -157,8 +157,8 @@ describe("a supervised worker", () => {
     await project.statusWith("w", ({ tail }) => tail.includes(logged));
     process.kill(pid, "SIGKILL");
     const down = await project.statusWith("w", ({ state }) => state === "backing_off");
-    expect(down.reason).toBe("it was ended by SIGKILL and is started again in 1 s");
-    expect(down.tail).toContain("process was ended by SIGKILL and is started again in 1 s");
+    expect(down.reason).toBe("it was ended by SIGKILL and restarts in 1 s");
+    expect(down.tail).toContain("process was ended by SIGKILL and restarts in 1 s");
     expect(await project.runningPid("w", [pid])).not.toBe(pid);
     expect((await project.status("w")).restarts).toBe(1);
   });
@@ -170,7 +170,7 @@ describe("a supervised worker", () => {
     await project.start([project.entry("w")]);
     expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000, on_crash: true })).toMatchObject({
       state: "backing_off",
-      reason: "it ended with exit code 3 (SyntaxError: invalid syntax) and is started again in 1 s",
+      reason: "it ended with exit code 3 (SyntaxError: invalid syntax) and restarts in 1 s",
     });
   });
 
@@ -235,7 +235,7 @@ describe("a supervised worker", () => {
     expect(membersOf(group, await listProcesses())).toEqual([]);
   });
 
-  it("is started anew by worker::restart", async () => {
+  it("restarts by worker::restart", async () => {
     await project.writeWorker("w");
     await project.start([project.entry("w")]);
     const pid = await project.runningPid("w");
@@ -246,7 +246,7 @@ describe("a supervised worker", () => {
 });
 
 describe("when files change", () => {
-  it("the worker is started again for new content, not for a touch", async () => {
+  it("the worker restarts for new content, not for a touch", async () => {
     await project.writeWorker("w");
     await project.start([project.entry("w")]);
     const pid = await project.runningPid("w");

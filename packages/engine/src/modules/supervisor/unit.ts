@@ -254,7 +254,7 @@ export class Unit {
     else this.#stopAndStart("restart requested");
   }
 
-  /** Stops its processes until it is started again. */
+  /** Stops its processes until the next start. */
   stop(): void {
     if (this.#ended || this.#isHeld) return;
     this.#isHeld = true;

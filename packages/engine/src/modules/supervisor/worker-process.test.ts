@@ -130,13 +130,13 @@ describe("a worker's process", () => {
     expect(world.groups).toHaveLength(1);
   });
 
-  it("is started again after 1 s, doubling, and rests after the fifth exit within a minute", async () => {
+  it("restarts after 1 s, doubling, and rests after the fifth exit within a minute", async () => {
     const { process, clock, latest, groups, events } = setUp();
     process.start();
     for (const delayMs of [1_000, 2_000, 4_000, 8_000]) {
       await latest().end(EXITED);
       expect(process.status.state).toBe("backing_off");
-      expect(process.status.reason).toBe(`it ended with exit code 1 and is started again in ${delayMs / 1000} s`);
+      expect(process.status.reason).toBe(`it ended with exit code 1 and restarts in ${delayMs / 1000} s`);
       clock.advance(delayMs - 1);
       const before = groups.length;
       clock.advance(1);
@@ -158,16 +158,14 @@ describe("a worker's process", () => {
     process.start();
     world.lastError = "  SyntaxError: invalid syntax";
     await latest().end(EXITED);
-    expect(process.status.reason).toBe(
-      "it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s",
-    );
+    expect(process.status.reason).toBe("it ended with exit code 1 (SyntaxError: invalid syntax) and restarts in 1 s");
     world.lastError = "x".repeat(300);
     for (let exit = 1; exit < 5; exit++) {
       clock.advance(9_000);
       await latest().end(EXITED);
     }
     expect(process.status.reason).toBe(
-      `it ended with exit code 1, the fifth time within a minute (${"x".repeat(200)}…); it is started again when a file changes, with \`svc worker restart w\`, or in 5 minutes`,
+      `it ended with exit code 1, the fifth time within a minute (${"x".repeat(200)}…); it restarts when a file changes, with \`svc worker restart w\`, or in 5 minutes`,
     );
   });
 
@@ -218,7 +216,7 @@ describe("a process that replaces another one", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("is started again as any other once it has taken over, and counts what the former one counted", async () => {
+  it("restarts as any other once it has taken over, and counts what the former one counted", async () => {
     const former = setUp();
     former.process.start();
     await former.latest().end(EXITED);

@@ -327,11 +327,10 @@ export class WorkerProcess {
 
   #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
     const ended = this.#ended(end);
-    if (next.state !== "crash_looping")
-      return `${ended}${this.#lastError} and is started again ${inSeconds(next.delayMs)}`;
+    if (next.state !== "crash_looping") return `${ended}${this.#lastError} and restarts ${inSeconds(next.delayMs)}`;
     const seconds = Math.round(next.delayMs / 1000);
     const restart = `svc worker restart ${this.#options.name}`;
-    return `${ended}, the fifth time within a minute${this.#lastError}; it is started again when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
+    return `${ended}, the fifth time within a minute${this.#lastError}; it restarts when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
   }
 
   #ended(end: CommandEnd): string {

@@ -19,7 +19,7 @@ import type { SharedParts } from "./shared-parts.ts";
 import { connectToLog, type LogFaultRates } from "./simulated-log.ts";
 import { openSimulatedReplica, ReplicaDisk } from "./simulated-replica.ts";
 
-/** Pause before an engine that ended is started again, in milliseconds. */
+/** Pause before an engine that ended restarts, in milliseconds. */
 const RESTART_MS = 1_000;
 /** Entries between two fingerprints. */
 const FINGERPRINT_EVERY = 40;
