@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/sdk";
 import { describe, expect, it } from "vitest";
-import { Counter, failureOf, inSeconds, longestPause, Ticks } from "./outcomes.ts";
+import { Counter, failureOf, inMs, inSeconds, longestPause, Ticks } from "./outcomes.ts";
 
 it("a write failed without effect only if its error says so", () => {
   const failure = (code: string, details?: Record<string, unknown>) => failureOf(new CallError(code, "", { details }));
@@ -70,5 +70,6 @@ it("a pause lasts to the next time, or to the end", () => {
   expect(longestPause([1, 3], 2, 9)).toBe(6);
   expect(longestPause([], 2, 9)).toBe(7);
   expect(inSeconds([1_000, 3_000, 2_000])).toBe("median 2.0 s, longest 3.0 s");
+  expect(inMs([10, 30, 20])).toBe("median 20 ms, longest 30 ms");
   expect(inSeconds([])).toBe("none");
 });

@@ -100,8 +100,17 @@ export function longestPause(times: readonly number[], from: number, to: number)
 
 /** E.g. `median 2.1 s, longest 5.4 s`. */
 export function inSeconds(times: readonly number[]): string {
+  return medianAndLongest(times, (ms) => `${(ms / 1_000).toFixed(1)} s`);
+}
+
+/** E.g. `median 21 ms, longest 54 ms`. */
+export function inMs(times: readonly number[]): string {
+  return medianAndLongest(times, (ms) => `${Math.round(ms)} ms`);
+}
+
+function medianAndLongest(times: readonly number[], shown: (ms: number) => string): string {
   if (times.length === 0) return "none";
   const sorted = [...times].sort((a, b) => a - b);
-  const at = (part: number): string => ((sorted[Math.floor(part * (sorted.length - 1))] ?? 0) / 1_000).toFixed(1);
-  return `median ${at(0.5)} s, longest ${at(1)} s`;
+  const at = (part: number): string => shown(sorted[Math.floor(part * (sorted.length - 1))] ?? 0);
+  return `median ${at(0.5)}, longest ${at(1)}`;
 }
