@@ -103,6 +103,29 @@ describe("three engines and three NATS servers", () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: "ready" }]);
   });
 
+  it("show the same traces and log entries, whichever engine is asked", async () => {
+    await call("c", "engine::log::info", { message: "said at c", service_name: "speaker" });
+    for (const name of NAMES) {
+      const greeted = { function_id: "greet" };
+      await eventually(`${name} lists the trace`, async () => {
+        const { total } = await call<{ total: number }>(name, "engine::traces::list", greeted);
+        return total === 1;
+      });
+      expect(await call(name, "engine::traces::list", greeted)).toMatchObject({
+        spans: [{ trace: { root_name: "greet", nodes: ["b"] } }],
+        nodes: [...NAMES],
+      });
+      expect(await call(name, "engine::traces::facets", greeted)).toMatchObject({
+        facets: { status: [{ value: "ok", count: 1 }] },
+        total: 1,
+      });
+      expect(await call(name, "engine::logs::list", { services: ["speaker"] })).toMatchObject({
+        logs: [{ body: "said at c", node: "c" }],
+        total: 1,
+      });
+    }
+  });
+
   it("lose nothing that was acknowledged when an engine and then a NATS server are killed under load", async () => {
     const jobs = new Set<string>();
     const keys = new Set<string>();

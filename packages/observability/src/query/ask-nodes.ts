@@ -94,8 +94,8 @@ export class AnswerTexts {
     return this.#texts.length;
   }
 
-  /** JSON of an array. */
-  toString(): string {
+  /** JSON of an array. Not `toString`: the bundler moves what a template converts by itself before what adds texts. */
+  get json(): string {
     return `[${this.#texts.join(",")}]`;
   }
 }

@@ -74,7 +74,7 @@ export class LogAnswers {
       }
       last = at;
     }
-    return `{"rows":${texts},"next":${JSON.stringify(next)},"total":${page.total},"whole":${page.isWhole}}`;
+    return `{"rows":${texts.json},"next":${JSON.stringify(next)},"total":${page.total},"whole":${page.isWhole}}`;
   }
 
   async #total(filter: LogFilter): Promise<{ readonly total: number; readonly isWhole: boolean }> {
@@ -109,7 +109,7 @@ export class LogAnswers {
     });
     const logs = new AnswerTexts();
     for (const entry of found.entries) if (!logs.add(this.#json(entry))) break;
-    return `{"logs":${logs},"more_before":${found.moreBefore},"more_after":${found.moreAfter}}`;
+    return `{"logs":${logs.json},"more_before":${found.moreBefore},"more_after":${found.moreAfter}}`;
   }
 
   /** Answers null for another node, and if there is no such entry. */

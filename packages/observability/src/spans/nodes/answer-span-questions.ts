@@ -63,7 +63,7 @@ async function pageOf(
     }
     last = at;
   }
-  return `{"rows":${texts},"next":${JSON.stringify(next)}}`;
+  return `{"rows":${texts.json},"next":${JSON.stringify(next)}}`;
 }
 
 function positionOf(start: PageStart): TracePosition | undefined {
@@ -76,7 +76,8 @@ async function scanned({ filters, max }: QuestionOf<"scan">, store: SpanStore): 
   const exact = await store.scan({ filters, spans: "none", max }, ({ facts }) => {
     fits = fits && texts.add(factsText(facts));
   });
-  return `{"rows":${texts},"exact":${exact && fits}}`;
+  const rows = texts.json;
+  return `{"rows":${rows},"exact":${exact && fits}}`;
 }
 
 async function partsOf({ filters, ids, spans }: QuestionOf<"parts">, store: SpanStore): Promise<string> {
@@ -98,7 +99,7 @@ async function partsOf({ filters, ids, spans }: QuestionOf<"parts">, store: Span
       done += 1;
     }
   }
-  return `{"parts":${texts},"done":${done}}`;
+  return `{"parts":${texts.json},"done":${done}}`;
 }
 
 const ANY = { include_internal: true, search_all_spans: false, with_errors: false };
@@ -107,7 +108,7 @@ const ANY = { include_internal: true, search_all_spans: false, with_errors: fals
 function partText({ facts, spans }: TraceRow, matches: boolean): string {
   const texts = new AnswerTexts(MAX_PART_BYTES);
   for (const span of spans) if (!texts.add(writeSpan(span))) break;
-  return `{"facts":${factsText(facts)},"matches":${matches},"spans":${texts}}`;
+  return `{"facts":${factsText(facts)},"matches":${matches},"spans":${texts.json}}`;
 }
 
 async function spansOf({ trace_id, from }: QuestionOf<"spans">, store: SpanStore, name: string): Promise<string> {
@@ -115,7 +116,7 @@ async function spansOf({ trace_id, from }: QuestionOf<"spans">, store: SpanStore
   const texts = new AnswerTexts();
   const first = Object.hasOwn(from, name) ? (from[name] ?? 0) : 0;
   for (const span of spans.slice(first)) if (!texts.add(writeSpan(span))) break;
-  return `{"spans":${texts},"more":${first + texts.count < spans.length}}`;
+  return `{"spans":${texts.json},"more":${first + texts.count < spans.length}}`;
 }
 
 async function spanOf({ trace_id, span_id }: QuestionOf<"span">, store: SpanStore): Promise<string> {
