@@ -9,6 +9,7 @@ import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal/colors.ts";
 import { say, sayNote } from "../terminal/notes.ts";
+import { sayMissing } from "../terminal/say-missing.ts";
 import { fullTraceId } from "../traces/trace-ids.ts";
 import {
   allOptions,
@@ -70,13 +71,17 @@ export function logsCommand(shell: Shell): Command {
 }
 
 async function list(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
-  const logs = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+  const { logs, missing } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const found = await lastLogs(engine, await queryOf(engine, options), options.tail);
-    if (found.length === 0) say(shell, `No entry matches${(await hintOf(engine, options)) || "."}`);
+    if (found.logs.length === 0) say(shell, `No entry matches${(await hintOf(engine, options)) || "."}`);
     return found;
   });
-  if (options.json) shell.out(`${JSON.stringify({ logs })}\n`);
-  else print(shell, logs);
+  if (options.json) {
+    shell.out(`${JSON.stringify({ logs, missing })}\n`);
+    return;
+  }
+  print(shell, logs);
+  sayMissing(shell, missing, "log entries");
 }
 
 async function follow(shell: Shell, command: Command, options: LogsOptions): Promise<void> {

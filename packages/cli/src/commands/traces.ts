@@ -4,6 +4,7 @@ import { askEngine } from "../engine/engine-request.ts";
 import { filterSuggestion } from "../logs/filter-suggestion.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal/colors.ts";
+import { sayMissing } from "../terminal/say-missing.ts";
 import { table } from "../terminal/table.ts";
 import { dayAndTime } from "../terminal/times.ts";
 import { drawTrace, precise } from "../traces/draw-trace.ts";
@@ -88,35 +89,41 @@ async function list(shell: Shell, command: Command, options: TracesOptions): Pro
     start_time: since,
   };
   const query = { ...filters, limit, include_internal: all };
-  const { traces, hint } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
-    const found = await listTraces(engine, query);
-    const services = service === undefined ? [] : [service];
-    const hint =
-      found.traces.length === 0 ? await filterSuggestion(engine, { functionId: options.function, services }) : "";
-    return { ...found, hint };
-  });
-  if (options.json) shell.out(`${JSON.stringify({ traces })}\n`);
+  const { traces, hint, nodes, missing } = await askEngine(
+    shell,
+    { command, options, access: "reads" },
+    async (engine) => {
+      const found = await listTraces(engine, query);
+      const services = service === undefined ? [] : [service];
+      const hint =
+        found.traces.length === 0 ? await filterSuggestion(engine, { functionId: options.function, services }) : "";
+      return { ...found, hint };
+    },
+  );
+  if (options.json) shell.out(`${JSON.stringify({ traces, missing })}\n`);
   else if (traces.length === 0)
     shell.note(
       Object.values(filters).every((filter) => filter === undefined)
         ? "There are no traces yet.\n"
         : `No trace matches${hint || "."}\n`,
     );
-  else print(shell, traces);
+  else print(shell, traces, (nodes?.length ?? 0) > 1);
+  if (!options.json) sayMissing(shell, missing, "traces");
 }
 
 /** Characters of a trace id in the list: enough to identify one among thousands. */
 const SHOWN_ID_CHARACTERS = 12;
 
-function print(shell: Shell, traces: readonly TraceRow[]): void {
+function print(shell: Shell, traces: readonly TraceRow[], hasNodes: boolean): void {
   const paint = outPaint(shell);
   const rows = traces.map(
-    ({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status }) => [
+    ({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status, nodes = [] }) => [
       trace_id.slice(0, SHOWN_ID_CHARACTERS),
       dayAndTime(start_time_ms),
       duration_ms === null ? "running" : precise(duration_ms),
       String(span_count),
       error_count > 0 ? `${error_count} ✗` : status,
+      ...(hasNodes ? [nodes.join(",")] : []),
       service ?? "",
       root_name ?? "",
     ],
@@ -124,7 +131,10 @@ function print(shell: Shell, traces: readonly TraceRow[]): void {
   const style = (cell: string, { head }: { readonly head: string }): string =>
     head === "STATUS" && cell.includes("✗") ? paint.red(cell) : cell;
   shell.out(
-    table(["TRACE", "BEGAN", "TOOK", "SPANS", "STATUS", "SERVICE", "NAME"], rows, { columns: shell.outColumns, style }),
+    table(["TRACE", "BEGAN", "TOOK", "SPANS", "STATUS", ...(hasNodes ? ["NODE"] : []), "SERVICE", "NAME"], rows, {
+      columns: shell.outColumns,
+      style,
+    }),
   );
 }
 
@@ -139,5 +149,8 @@ async function draw(
   });
   if (spans.total === 0) throw traceNotFound(traceId);
   if (options.json) shell.out(`${JSON.stringify({ trace_id: traceId, ...spans })}\n`);
-  else shell.out(drawTrace(traceId, spans, { columns: shell.outColumns, paint: outPaint(shell) }));
+  else {
+    shell.out(drawTrace(traceId, spans, { columns: shell.outColumns, paint: outPaint(shell) }));
+    sayMissing(shell, spans.missing, "spans");
+  }
 }

@@ -28,22 +28,24 @@ export interface Follower {
 }
 
 /** Returns the last matching entries, oldest first. */
-export async function lastLogs(engine: Caller, query: LogQuery, limit: number): Promise<readonly StoredLog[]> {
-  return limit === 0 ? [] : (await newest(engine, query, limit)).logs;
+export async function lastLogs(engine: Caller, query: LogQuery, limit: number): Promise<LastLogs> {
+  return limit === 0 ? { logs: [] } : newest(engine, query, limit);
+}
+
+interface LastLogs {
+  readonly logs: readonly StoredLog[];
+  /** Engines of a cluster that did not answer. */
+  readonly missing?: readonly string[];
 }
 
 /** Also returns the total number of matching entries. */
-async function newest(
-  engine: Caller,
-  query: LogQuery,
-  limit: number,
-): Promise<{ readonly logs: readonly StoredLog[]; readonly total: number }> {
+async function newest(engine: Caller, query: LogQuery, limit: number): Promise<LastLogs & { readonly total: number }> {
   const payload = { ...query, limit };
-  const { logs, total } = await engine.call<{ readonly logs: readonly StoredLog[]; readonly total: number }>({
+  const { logs, total, missing } = await engine.call<LastLogs & { readonly total: number }>({
     function_id: "engine::logs::list",
     payload,
   });
-  return { logs: logs.toReversed(), total };
+  return { logs: logs.toReversed(), total, ...(missing === undefined ? {} : { missing }) };
 }
 
 /**
@@ -58,7 +60,7 @@ export async function followLogs(engine: Caller, follower: Follower): Promise<vo
   };
   // Gets the cursor before the last entries, so that entries logged in between arrive twice instead of never.
   let cursor = (await tailAfter(engine, follower, { waitMs: 0 })).cursor;
-  show(seen.added(await lastLogs(engine, query, tail)));
+  show(seen.added((await lastLogs(engine, query, tail)).logs));
   // Only the first page after the cursor can repeat entries of the initial list.
   let mayOverlap = true;
   let isLost = false;

@@ -33,3 +33,7 @@ it("keeps exception attributes without a stack, and the name of another worker",
     / lost worker=mail-worker exception\.message="no stock"$/,
   );
 });
+
+it("names the engine of a cluster", () => {
+  expect(storedLogLine({ ...entry, node: "b" }, pc.createColors(false))).toMatch(/ lost node=b$/);
+});

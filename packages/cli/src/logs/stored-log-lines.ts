@@ -13,6 +13,8 @@ export interface StoredLog {
   readonly service_name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly trace_id: string | null;
+  /** Engine of the cluster that stores it. */
+  readonly node?: string;
 }
 
 /** Attributes that svc adds or that the line shows in another way. */
@@ -44,6 +46,7 @@ export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
     .filter(([name, value]) => !isShown(name, value))
     .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
   const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
+  const node = entry.node === undefined ? [] : [paint.dim(`node=${escapeUnprintable(entry.node)}`)];
   const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));
   const head = [
     paint.dim(dayAndTime(entry.timestamp_ms)),
@@ -52,6 +55,7 @@ export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
     first,
     ...fields,
     ...trace,
+    ...node,
   ].join(" ");
   return [head, ...more.map((line) => `    ${line}`), ...(stackText === "" ? [] : stackLines(stackText))].join("\n");
 }

@@ -22,9 +22,10 @@ interface Row {
 /** Draws a trace as a tree: each span with its service, time within the trace, duration and error. */
 export function drawTrace(
   traceId: string,
-  { spans, total }: Spans,
+  { spans: found, total }: Spans,
   { columns = DEFAULT_COLUMNS, paint }: { readonly columns?: number | undefined; readonly paint: Shell["paint"] },
 ): string {
+  const spans = withNodes(found);
   const rows = treesOf(spans).flatMap((tree) => rowsOf(tree));
   const scale = scaleOf(spans);
   const errors = spans.filter(({ status }) => status === "error").length;
@@ -39,6 +40,14 @@ export function drawTrace(
   const more =
     total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; at most ${MAX_SPANS} are shown`)] : [];
   return `${[head.join("  "), ...lines, ...more].join("\n")}\n`;
+}
+
+/** Names the engine of each span after its service if there are several. */
+function withNodes(spans: readonly Span[]): readonly Span[] {
+  if (spans.every(({ node }) => node === spans[0]?.node)) return spans;
+  return spans.map((span) =>
+    span.node === undefined ? span : { ...span, service_name: `${span.service_name}@${span.node}` },
+  );
 }
 
 /** Iterative, because a trace may be thousands of spans deep. */

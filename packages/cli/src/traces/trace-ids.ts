@@ -13,11 +13,20 @@ export interface TraceRow {
   readonly duration_ms: number | null;
   readonly span_count: number;
   readonly error_count: number;
+  /** Engines of the cluster that have spans of it. */
+  readonly nodes?: readonly string[];
+}
+
+/** Which engines of a cluster an answer is merged from. Absent without a cluster. */
+export interface MergedFrom {
+  readonly nodes?: readonly string[];
+  /** Engines that did not answer. */
+  readonly missing?: readonly string[];
 }
 
 type Query = Readonly<Record<string, unknown>>;
 
-interface TracePage {
+interface TracePage extends MergedFrom {
   readonly spans: readonly { readonly trace: TraceRow }[];
   readonly cursor: string | null;
 }
@@ -25,9 +34,9 @@ interface TracePage {
 export async function listTraces(
   engine: Pick<Worker, "call">,
   query: Query,
-): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null }> {
-  const { spans, cursor } = await engine.call<TracePage>({ function_id: "engine::traces::list", payload: query });
-  return { traces: spans.map(({ trace }) => trace), cursor };
+): Promise<{ readonly traces: readonly TraceRow[]; readonly cursor: string | null } & MergedFrom> {
+  const { spans, ...rest } = await engine.call<TracePage>({ function_id: "engine::traces::list", payload: query });
+  return { ...rest, traces: spans.map(({ trace }) => trace) };
 }
 
 const ID_LENGTH = 32;

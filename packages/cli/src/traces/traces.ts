@@ -1,4 +1,5 @@
 import type { Worker } from "@svc-runtime/sdk";
+import type { MergedFrom } from "./trace-ids.ts";
 
 /** A span, as far as drawing needs it. */
 export interface Span {
@@ -11,6 +12,8 @@ export interface Span {
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
   readonly service_name: string;
+  /** Engine of the cluster that recorded it. */
+  readonly node?: string;
 }
 
 export interface SpanTree {
@@ -21,7 +24,7 @@ export interface SpanTree {
 /** Maximum spans drawn on a terminal. */
 export const MAX_SPANS = 2_000;
 
-export interface Spans {
+export interface Spans extends MergedFrom {
   readonly spans: readonly Span[];
   /** Number of spans in the trace. */
   readonly total: number;
