@@ -26,3 +26,22 @@ export function answerOf<Answer>({ answer }: Timed<Answer>): Answer {
 export function untilNextPoll(last: Pick<Timed<unknown>, "tookMs"> | undefined, everyMs: number): number {
   return Math.max(everyMs, (last?.tookMs ?? 0) / POLLED_SHARE);
 }
+
+/** Asks again and again while the page is visible. Returns a function that stops it. */
+export function pollWhileVisible(ask: () => Promise<void>, everyMs: number): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = false;
+  const next = (tookMs: number): void => {
+    if (!isStopped) timer = setTimeout(() => void poll(), untilNextPoll({ tookMs }, everyMs));
+  };
+  const poll = async (): Promise<void> => {
+    if (document.visibilityState !== "visible") return next(0);
+    const { tookMs } = await timed(ask);
+    next(tookMs);
+  };
+  next(0);
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}

@@ -29,6 +29,20 @@ export interface TraceSummary {
   readonly partial: boolean;
   readonly trigger_type?: string;
   readonly function_id?: string;
+  /** Engines of the cluster that have spans of it. */
+  readonly nodes?: readonly string[];
+}
+
+/** Which engines of a cluster an answer is merged from. Absent without a cluster. */
+export interface MergedFrom {
+  readonly nodes?: readonly string[];
+  /** Engines that did not answer. */
+  readonly missing?: readonly string[];
+}
+
+/** True if an answer is, or should be, that of several engines. */
+export function isOfSeveral({ nodes = [], missing = [] }: MergedFrom): boolean {
+  return nodes.length + missing.length > 1;
 }
 
 export type Attribute = readonly [key: string, text: string];
@@ -57,6 +71,8 @@ export interface LeanSpan {
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
   readonly service_name: string;
+  /** Engine of the cluster that recorded it. */
+  readonly node?: string;
   readonly events: readonly Pick<SpanEvent, "name" | "timestamp_unix_nano_text">[];
 }
 
@@ -79,7 +95,7 @@ export interface StoredSpan extends LeanSpan {
   readonly instrumentation_scope_version?: string;
 }
 
-export interface TraceListAnswer {
+export interface TraceListAnswer extends MergedFrom {
   readonly spans: readonly (StoredSpan & { readonly trace: TraceSummary })[];
   readonly total: number;
   readonly total_is_lower_bound?: true;
@@ -94,7 +110,7 @@ export interface FacetValue {
   readonly count: number;
 }
 
-export interface FacetsAnswer {
+export interface FacetsAnswer extends MergedFrom {
   readonly facets: Readonly<Record<string, readonly FacetValue[]>>;
   readonly total: number;
 }

@@ -110,6 +110,10 @@ export class LogBuffer {
     return this.#logs.slice(0, index + (isIncluded ? 1 : 0)).reverse();
   }
 
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
   find(id: string): Log | undefined {
     return this.#ids.has(id) ? this.#logs.find((log) => log.id === id) : undefined;
   }

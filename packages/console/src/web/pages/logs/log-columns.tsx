@@ -75,13 +75,28 @@ const BUILT_IN: readonly LogColumn[] = [
     cell: (log, find) => <Message log={log} find={find} />,
   },
 ];
-export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
+
+const NODE: LogColumn = {
+  key: "node",
+  header: t`Node`,
+  width: "minmax(3rem,6rem)",
+  from: 640,
+  cell: ({ node }) => <span title={node}>{node}</span>,
+};
+
+const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
+const COLUMNS_OF_SEVERAL = DEFAULT_COLUMNS.toSpliced(2, 0, NODE.key);
+
+/** `hasNodes`: shows the engines of a cluster. */
+export function defaultColumns(hasNodes: boolean): readonly string[] {
+  return hasNodes ? COLUMNS_OF_SEVERAL : DEFAULT_COLUMNS;
+}
 
 /** Returns the columns with these keys, in order. A key that is not a built-in column is an attribute. */
-export function columnsOf(keys: readonly string[] | undefined): readonly LogColumn[] {
-  return (keys ?? DEFAULT_COLUMNS).map(
+export function columnsOf(keys: readonly string[]): readonly LogColumn[] {
+  return keys.map(
     (key) =>
-      BUILT_IN.find((column) => column.key === key) ?? {
+      [...BUILT_IN, NODE].find((column) => column.key === key) ?? {
         key,
         header: key,
         width: "minmax(5rem,10rem)",

@@ -1,6 +1,8 @@
 import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { live } from "../../lib/live-connection.ts";
+import { pollWhileVisible } from "../../lib/poll-delay.ts";
+import { isOfSeveral, type MergedFrom } from "../../model/trace-types.ts";
 import type { Log } from "./log.ts";
 import { LogBuffer, MAX_LOGS } from "./log-buffer.ts";
 import { logMatcher } from "./log-match.ts";
@@ -10,7 +12,7 @@ import { type LogQuery, windowMembers } from "./use-log-query.ts";
 const FIRST_PAGE = 300;
 const NEXT_PAGE = 2_000;
 
-interface ListAnswer {
+interface ListAnswer extends MergedFrom {
   readonly logs: readonly Log[];
   readonly total: number;
   readonly total_partial?: true;
@@ -19,6 +21,9 @@ interface ListAnswer {
   readonly disabled?: true;
   readonly message?: string;
 }
+
+/** How often new entries of the other engines of a cluster are fetched, in milliseconds: the stream has only those of one. */
+const POLL_MS = 5_000;
 
 export interface SessionState {
   readonly isLoaded: boolean;
@@ -33,6 +38,8 @@ export interface SessionState {
   readonly disabled: string | undefined;
   /** Number of entries that the engine dropped from the live stream. */
   readonly missed: number;
+  /** Engines of the cluster that the entries are from. */
+  readonly from: MergedFrom;
   readonly tail: "joining" | "live" | "refused";
 }
 
@@ -49,6 +56,7 @@ export class LogSession {
     isFull: false,
     disabled: undefined,
     missed: 0,
+    from: {},
     tail: "joining",
   };
   #cursor: string | null = null;
@@ -57,6 +65,7 @@ export class LogSession {
   readonly #listeners = new Set<() => void>();
   readonly #abort = new AbortController();
   #unsubscribe: (() => void) | undefined;
+  #stopPolling: (() => void) | undefined;
 
   constructor(query: LogQuery) {
     this.#query = query;
@@ -77,6 +86,7 @@ export class LogSession {
     void this.load();
     return () => {
       this.#unsubscribe?.();
+      this.#stopPolling?.();
       this.#abort.abort();
     };
   }
@@ -114,9 +124,26 @@ export class LogSession {
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
       const disabled = answer.disabled === true ? (answer.message ?? t`no log entries are stored`) : undefined;
-      this.#set({ isLoaded: true, error: undefined, total: answer.total, hasMore: answer.cursor !== null, disabled });
+      this.#set({
+        ...{ isLoaded: true, error: undefined, total: answer.total, hasMore: answer.cursor !== null, disabled },
+        from: answer,
+      });
+      if (this.#query.isOpen && isOfSeveral(answer) && !this.#abort.signal.aborted)
+        this.#stopPolling ??= pollWhileVisible(() => this.#poll(), POLL_MS);
     } catch (error) {
       this.#fail(error as Error);
+    }
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const answer = await this.#list(FIRST_PAGE, undefined);
+      const isGap =
+        answer.cursor !== null && this.buffer.size > 0 && answer.logs.every(({ id }) => !this.buffer.has(id));
+      this.buffer.addLive(answer.logs.toReversed());
+      this.#set({ from: answer, ...(isGap ? { missed: this.#state.missed + 1 } : {}) });
+    } catch {
+      // The next one is due soon, and the page shows by itself that the connection is lost.
     }
   }
 

@@ -1,12 +1,14 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { SavedViews } from "../../app/saved-views.tsx";
-import { t } from "../../labels/translate.ts";
+import { plural, t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { lazyExtra } from "../../lib/lazy-extra.ts";
+import { isOfSeveral } from "../../model/trace-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
+import { MissingNodes } from "../../ui/missing-nodes.tsx";
 import { MoreTools } from "../../ui/more-tools.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
@@ -16,7 +18,7 @@ import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
 import { Histogram, HistogramPlaceholder } from "./histogram.tsx";
 import { StoredActions, ViewActions } from "./log-actions.tsx";
-import { columnsOf, DEFAULT_COLUMNS, lineOf } from "./log-columns.tsx";
+import { columnsOf, defaultColumns, lineOf } from "./log-columns.tsx";
 import { LogList } from "./log-list.tsx";
 import { findRows, rowsOf } from "./log-rows.ts";
 import type { LogSession, SessionState } from "./log-session.ts";
@@ -54,7 +56,8 @@ export default function LogsPage() {
     () => rowsOf(view.logs, { grouped: search.group === true, open, marks: view.marks }),
     [view.logs, view.marks, search.group, open],
   );
-  const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
+  const hasNodes = isOfSeveral(state.from);
+  const columns = useMemo(() => columnsOf(search.cols ?? defaultColumns(hasNodes)), [search.cols, hasNodes]);
   const find = useFind(rows, { session, state, isOpen: isFinding, setOpen: setFinding });
   useHotkey("mod+f", t`Find in the list`, find.open, t`Logs`);
   const container = useRef<HTMLDivElement>(null);
@@ -174,7 +177,7 @@ export default function LogsPage() {
             />
             <SavedViews page="logs" />
             <Suspense>
-              <ColumnsButton all={DEFAULT_COLUMNS} shown={search.cols} onChange={(cols) => change({ cols })} />
+              <ColumnsButton all={defaultColumns(hasNodes)} shown={search.cols} onChange={(cols) => change({ cols })} />
             </Suspense>
             <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
           </MoreTools>
@@ -182,6 +185,7 @@ export default function LogsPage() {
       }
     >
       <FilterBar search={search} change={change} problems={query.problems} facets={counts.facets.data?.facets} />
+      <MissingNodes names={state.from.missing} text={missingLogs} />
       {counts.histogram.isPending ? (
         <HistogramPlaceholder />
       ) : (
@@ -225,7 +229,7 @@ export default function LogsPage() {
                   key={logId}
                   id={logId}
                   known={selected}
-                  onColumn={(key) => change({ cols: withColumn(search.cols, key) })}
+                  onColumn={(key) => change({ cols: withColumn(search.cols ?? defaultColumns(hasNodes), key) })}
                 />
               </Suspense>
             )
@@ -237,8 +241,17 @@ export default function LogsPage() {
   );
 }
 
-function withColumn(cols: readonly string[] | undefined, key: string): string[] {
-  const current = cols ?? DEFAULT_COLUMNS;
+/** Names engines that did not answer. */
+function missingLogs(count: number, names: string): string {
+  return plural(
+    count,
+    "{0} did not answer: its log entries are missing.",
+    "{0} did not answer: their log entries are missing.",
+    names,
+  );
+}
+
+function withColumn(current: readonly string[], key: string): string[] {
   if (current.includes(key)) return [...current];
   const at = current.indexOf("message");
   return at < 0 ? [...current, key] : [...current.slice(0, at), key, ...current.slice(at)];

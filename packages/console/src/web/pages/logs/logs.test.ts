@@ -188,3 +188,12 @@ describe("ANSI colours", () => {
     expect(plainText("\u001b[38;5;200mpink\u001b[m\r\u0000!")).toBe("pink!");
   });
 });
+
+describe("entries of a cluster", () => {
+  it("are in order of time and arrival, though their ids name engines", () => {
+    const buffer = new LogBuffer();
+    buffer.addLive([2, 10, 1].map((id) => log(id, { id: `${id}@a`, timestamp_ms: 7, node: "a" })));
+    expect(buffer.view(undefined).map(({ id }) => id)).toEqual(["10@a", "2@a", "1@a"]);
+    expect([buffer.has("2@a"), buffer.has("2@b")]).toEqual([true, false]);
+  });
+});

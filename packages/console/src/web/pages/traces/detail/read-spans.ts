@@ -1,5 +1,5 @@
 import { ApiFailure, call } from "../../../lib/api.ts";
-import type { StoredSpan } from "../../../model/trace-types.ts";
+import type { MergedFrom, StoredSpan } from "../../../model/trace-types.ts";
 
 /** Page sizes, in spans. The first page is small, so that the first spans appear quickly. */
 const FIRST_PAGE = 1_000;
@@ -12,7 +12,7 @@ interface SpansQuery {
   readonly text?: string;
 }
 
-interface SpansPage<Span> {
+interface SpansPage<Span> extends MergedFrom {
   readonly spans: readonly Span[];
   readonly total: number;
   readonly cursor: string | null;

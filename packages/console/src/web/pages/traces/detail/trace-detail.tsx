@@ -97,7 +97,12 @@ export default function TraceDetail({
         onCompare={() => setComparing(true)}
         onSelect={select}
       />
-      <TraceNotes forest={forest} loaded={forest.spanCount} total={trace.isComplete ? forest.spanCount : trace.total} />
+      <TraceNotes
+        forest={forest}
+        loaded={forest.spanCount}
+        total={trace.isComplete ? forest.spanCount : trace.total}
+        missing={trace.missing}
+      />
       <div className="border-line border-b bg-surface px-3 py-1">
         <FilterTabs<View>
           label={t`View`}

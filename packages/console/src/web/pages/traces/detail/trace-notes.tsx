@@ -1,4 +1,4 @@
-import { t } from "../../../labels/translate.ts";
+import { plural, t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 
 /** Warnings about properties of the trace that could mislead. */
@@ -6,12 +6,25 @@ export function TraceNotes({
   forest,
   loaded,
   total,
+  missing,
 }: {
   readonly forest: TraceForest;
   readonly loaded: number;
   readonly total: number;
+  /** Engines of the cluster that did not answer. */
+  readonly missing: readonly string[];
 }) {
   const notes = [
+    ...(missing.length > 0
+      ? [
+          plural(
+            missing.length,
+            "{0} did not answer: its spans are missing.",
+            "{0} did not answer: their spans are missing.",
+            missing.join(", "),
+          ),
+        ]
+      : []),
     ...(loaded < total ? [t`${loaded} of ${total} spans loaded.`] : []),
     ...(forest.orphanCount > 0
       ? [t`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { buildForest, type TraceForest } from "../../../model/span-forest.ts";
-import type { LeanSpan } from "../../../model/trace-types.ts";
+import { isOfSeveral, type LeanSpan, type MergedFrom } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../model/follow-changes.ts";
 import { countSpans, spanPages } from "./read-spans.ts";
@@ -12,6 +12,8 @@ interface Trace {
   /** Number of spans in the engine. The forest may still have fewer. */
   readonly total: number;
   readonly isComplete: boolean;
+  /** Engines of the cluster that did not answer. */
+  readonly missing: readonly string[];
   readonly error: Error | null;
   readonly retry: () => void;
   /** The current time on the trace's axis, for spans that have not ended. */
@@ -20,11 +22,14 @@ interface Trace {
 
 /** How long a closed trace stays in the cache, in milliseconds. Short, since large traces take megabytes. */
 const CACHE_MS = 30_000;
+/** Polling interval of a running trace in a cluster, in milliseconds. */
+const POLL_MS = 5_000;
 
 interface Loaded {
   readonly spans: readonly LeanSpan[];
   readonly total: number;
   readonly isComplete: boolean;
+  readonly from: MergedFrom;
 }
 
 /** Loads the lean spans of a trace page by page, and again whenever the engine reports that the trace changed. */
@@ -33,14 +38,25 @@ export function useTrace(traceId: string): Trace {
   const query = useQuery({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal }) => {
-      let soFar: Loaded = { spans: [], total: 0, isComplete: true };
+      let soFar: Loaded = { spans: [], total: 0, isComplete: true, from: {} };
       for await (const page of spanPages<LeanSpan>({ traceId, detail: "lean" }, signal)) {
-        soFar = { spans: [...soFar.spans, ...page.spans], total: page.total, isComplete: page.cursor === null };
+        soFar = {
+          spans: [...soFar.spans, ...page.spans],
+          total: page.total,
+          isComplete: page.cursor === null,
+          from: page,
+        };
         if (!soFar.isComplete) setPartial(soFar);
       }
       return soFar;
     },
     gcTime: CACHE_MS,
+    // An engine of a cluster reports only its own changes.
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined &&
+      isOfSeveral(data.from) &&
+      data.spans.some((span) => span.end_time_unix_nano_text === null) &&
+      POLL_MS,
   });
   const { refetch } = query;
   // A reload replaces the spans only once it is complete, so that no span disappears in between.
@@ -67,6 +83,7 @@ export function useTrace(traceId: string): Trace {
     forest,
     total: loaded?.total ?? 0,
     isComplete: loaded?.isComplete ?? false,
+    missing: loaded?.from.missing ?? [],
     error: query.error,
     retry: () => void refetch(),
     nowMs,

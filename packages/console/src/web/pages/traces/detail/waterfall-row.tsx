@@ -63,6 +63,11 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
       {node.span === undefined && <Unplug aria-hidden className="size-3.5 shrink-0 text-warn" />}
       <span className={cn("truncate", node.span === undefined ? "text-warn" : "font-medium")}>{node.name}</span>
       <span className="truncate text-[11px] text-ink-3">{node.span === undefined ? node.id : node.service}</span>
+      {node.span?.node !== undefined && (
+        <span title={t`Recorded by the engine ${node.span.node}`} className="shrink-0 text-[11px] text-ink-3">
+          @{node.span.node}
+        </span>
+      )}
     </span>
   );
 }

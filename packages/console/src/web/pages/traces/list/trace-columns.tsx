@@ -46,6 +46,8 @@ export function shortId(id: string): string {
 }
 
 interface ColumnOptions {
+  /** Shows the engines of a cluster. */
+  readonly hasNodes: boolean;
   readonly longestMs: number;
   /** Leaves out the words of the status and the milliseconds of times. */
   readonly isNarrow: boolean;
@@ -55,6 +57,7 @@ interface ColumnOptions {
 
 /** The columns in the order of the specification, then errors and a bar with the relative duration. */
 export function traceColumns({
+  hasNodes,
   longestMs,
   isNarrow,
   selected,
@@ -114,6 +117,7 @@ export function traceColumns({
         );
       },
     },
+    ...(hasNodes ? [NODES] : []),
     {
       key: "name",
       header: t`Root Span`,
@@ -200,6 +204,14 @@ export function traceColumns({
     },
   ];
 }
+
+const NODES: Column<TraceSummary> = {
+  key: "nodes",
+  header: t`Node`,
+  width: "minmax(3.5rem,6rem)",
+  from: 760,
+  cell: ({ nodes = [] }) => <span title={nodes.join(", ")}>{nodes.join(", ")}</span>,
+};
 
 function AsyncBadge({ work, isShort }: { readonly work: AsyncWork; readonly isShort: boolean }) {
   const text = asyncWorkText(work);

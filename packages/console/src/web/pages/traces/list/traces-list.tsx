@@ -5,15 +5,17 @@ import { Suspense, useMemo, useState } from "react";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { usePlace } from "../../../app/use-place.ts";
 import { rich } from "../../../labels/rich.ts";
-import { t } from "../../../labels/translate.ts";
+import { plural, t } from "../../../labels/translate.ts";
 import { attrParam } from "../../../lib/attr-param.ts";
 import { lazyExtra } from "../../../lib/lazy-extra.ts";
 import { useCompletion } from "../../../lib/use-completion.ts";
 import { greet } from "../../../model/example-commands.ts";
+import { isOfSeveral, type MergedFrom } from "../../../model/trace-types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { DataTable } from "../../../ui/data-table.tsx";
 import { useIsNarrow } from "../../../ui/list-detail.tsx";
+import { MissingNodes } from "../../../ui/missing-nodes.tsx";
 import { MoreTools } from "../../../ui/more-tools.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { PauseButton } from "../../../ui/pause-button.tsx";
@@ -74,6 +76,7 @@ export default function TracesList() {
   const columns = useMemo(
     () =>
       traceColumns({
+        hasNodes: isOfSeveral(traces.from),
         longestMs,
         selected,
         isNarrow,
@@ -82,7 +85,7 @@ export default function TracesList() {
             before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id],
           ),
       }),
-    [longestMs, selected, isNarrow],
+    [longestMs, selected, isNarrow, traces.from],
   );
   const problems = useMemo(() => readFilters(search, 0).problems, [search]);
   const filtered = filterText(search);
@@ -126,6 +129,7 @@ export default function TracesList() {
           {problems.join(". ")}.
         </p>
       )}
+      <MissingTraces latest={facets.data} first={traces.from} />
       <FilterChips search={search} onChange={change} />
       {isNotStored(traces.error) ? (
         <TracesNotStored />
@@ -215,6 +219,23 @@ export default function TracesList() {
         </DataRegion>
       )}
     </Page>
+  );
+}
+
+/** Names engines that did not answer the latest question. */
+function MissingTraces({ latest, first }: { readonly latest: MergedFrom | undefined; readonly first: MergedFrom }) {
+  return (
+    <MissingNodes
+      names={(latest ?? first).missing}
+      text={(count, names) =>
+        plural(
+          count,
+          "{0} did not answer: its traces are missing.",
+          "{0} did not answer: their traces are missing.",
+          names,
+        )
+      }
+    />
   );
 }
 

@@ -3,9 +3,16 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { LiveEvent } from "../../../../contract/live.ts";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
-import { answerOf, timed, untilNextPoll } from "../../../lib/poll-delay.ts";
+import { answerOf, pollWhileVisible, timed, untilNextPoll } from "../../../lib/poll-delay.ts";
 import { rangeMs } from "../../../lib/time-range.ts";
-import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../../../model/trace-types.ts";
+import {
+  type FacetsAnswer,
+  type HistogramAnswer,
+  isOfSeveral,
+  type MergedFrom,
+  type TraceListAnswer,
+  type TraceSummary,
+} from "../../../model/trace-types.ts";
 import { followChanges, MAX_BATCH, tracesIn } from "../model/follow-changes.ts";
 import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/list-query.ts";
 import { MAX_ROWS, mergeRows, orderOf } from "../model/live-rows.ts";
@@ -35,6 +42,7 @@ export interface Traces {
   readonly waiting: number;
   /** Adds the waiting traces to `rows`. */
   readonly showWaiting: () => void;
+  readonly from: MergedFrom;
 }
 
 /** Returns the filters, range and order of the address as a query key. */
@@ -73,7 +81,12 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
       for (const { trace } of page.spans) if (!seen.has(trace.trace_id)) seen.set(trace.trace_id, trace);
     return [...seen.values()];
   }, [query.data]);
-  const overlay = useOverlay(search, fetched, query.data !== undefined, isHeld);
+  const from = query.data?.pages[0] ?? {};
+  const overlay = useOverlay(search, fetched, {
+    isReady: query.data !== undefined,
+    isHeld,
+    isPolled: isOfSeveral(from),
+  });
   const last = query.data?.pages.at(-1);
   return {
     rows: overlay.rows,
@@ -88,6 +101,7 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     changedAtMs: overlay.changedAtMs,
     waiting: overlay.waiting,
     showWaiting: overlay.showWaiting,
+    from,
   };
 }
 
@@ -101,8 +115,15 @@ interface Overlay {
 }
 const NOTHING: Overlay = { changed: new Set(), found: new Map(), changedAtMs: 0 };
 
-/** Applies the changes since the pages were fetched to their rows. */
-function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isReady: boolean, isHeld: boolean) {
+/**
+ * Applies the changes since the pages were fetched to their rows. `isPolled`: an engine of a cluster reports only its
+ * own changes.
+ */
+function useOverlay(
+  search: TraceSearch,
+  fetched: readonly TraceSummary[],
+  { isReady, isHeld, isPolled }: { readonly isReady: boolean; readonly isHeld: boolean; readonly isPolled: boolean },
+) {
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
   const [error, setError] = useState<Error | null>(null);
@@ -178,11 +199,13 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
       summaryMatcher(filters()) === undefined
         ? followChanges(fetchChanged, onSync)
         : live.subscribe("svc.traces", "all", { onSync: () => void onSync(), onEvent: onSummaries });
+    const stopPolling = isPolled ? pollWhileVisible(onSync, STATS_EVERY_MS) : () => {};
     return () => {
       abort.abort();
+      stopPolling();
       unsubscribe();
     };
-  }, [identity, isReady]);
+  }, [identity, isReady, isPolled]);
   useEffect(() => {
     if (!isHeld) setShown(overlay);
   }, [isHeld, overlay]);
