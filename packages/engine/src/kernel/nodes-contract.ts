@@ -7,6 +7,8 @@ export interface NodeAnswers {
   readonly answers: readonly { readonly node: string; readonly answer: Payload }[];
   /** Names of the nodes that are there and did not answer in time, in order. */
   readonly missing: readonly string[];
+  /** Names of the nodes that were there and are gone, in order. */
+  readonly gone: readonly string[];
 }
 
 /** Questions between the same modules of the nodes of a cluster, e.g. about what each of them recorded. */

@@ -13,7 +13,7 @@ export interface NodeAnswer<Answer> {
 }
 
 /**
- * Asks all nodes of the cluster, this one included, and collects who answered and who did not. A node that stores
+ * Asks all nodes of the cluster, this one included, and collects who answered and who did not or is gone. A node that stores
  * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not.
  */
 export class AskedNodes {
@@ -37,8 +37,8 @@ export class AskedNodes {
   }
 
   async ask<Answer>(question: object, schema: z.ZodType<Answer>): Promise<NodeAnswer<Answer>[]> {
-    const { answers, missing } = await this.#nodes.ask(this.#topic, Payload.fromValue(question));
-    for (const node of missing) this.#missing.add(node);
+    const { answers, missing, gone } = await this.#nodes.ask(this.#topic, Payload.fromValue(question));
+    for (const node of [...missing, ...gone]) this.#missing.add(node);
     return answers.flatMap(({ node, answer }) => {
       if (answer.value() === null) return [];
       const parsed = schema.safeParse(answer.value());

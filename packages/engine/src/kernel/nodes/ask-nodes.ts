@@ -32,6 +32,8 @@ export interface AskNodesParts {
   readonly name: string;
   /** Peers that have introduced themselves. */
   readonly peers: () => Iterable<Peer>;
+  /** Names of the nodes that were peers and are gone. */
+  readonly gone: () => Iterable<string>;
 }
 
 /** Asks all nodes a question, and answers those of peers. */
@@ -56,7 +58,7 @@ export class AskNodes implements NodeQuestions {
   }
 
   ask(topic: string, payload: Payload): Promise<NodeAnswers> {
-    const { clock, name, peers } = this.#parts;
+    const { clock, name, peers, gone } = this.#parts;
     const id = randomUUID();
     return new Promise((resolve) => {
       const settle = (): void => {
@@ -64,7 +66,7 @@ export class AskNodes implements NodeQuestions {
         this.#questions.delete(id);
         const missing = [...question.missing, ...question.waiting.values()].sort();
         const answers = question.answers.sort((one, other) => (one.node < other.node ? -1 : 1));
-        resolve({ answers, missing });
+        resolve({ answers, missing, gone: [...gone()].sort() });
       };
       const question: Question = { answers: [], waiting: new Map([[undefined, name]]), missing: [], settle };
       const cancel = clock.after(WAIT_MS, settle);

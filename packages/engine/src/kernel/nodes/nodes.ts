@@ -132,7 +132,12 @@ export class Nodes implements PeerListener {
       load: () => Math.max(0, ports.router.counts.inFlight - this.#callsElsewhere()),
       defer,
     });
-    this.questions = new AskNodes({ clock: ports.clock, name: options.name, peers: () => this.#table.up() });
+    this.questions = new AskNodes({
+      clock: ports.clock,
+      name: options.name,
+      peers: () => this.#table.up(),
+      gone: () => this.gone().map(({ name }) => name),
+    });
     this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
     ports.channels.setHome(homeOf(identity.run));
   }
@@ -196,7 +201,9 @@ export class Nodes implements PeerListener {
 
   /** Workers that are connected to the peers. */
   workers(): WorkerView[] {
-    return [...this.#parts.values()].flatMap(({ mirror }) => mirror.workers());
+    return [...this.#parts.values()].flatMap(({ peer, mirror }) =>
+      mirror.workers().map((worker) => ({ ...worker, node: peer.name })),
+    );
   }
 
   /** Call when providers of a trigger type have changed. */

@@ -148,6 +148,10 @@ it("names the engines that did not answer", async () => {
   cluster.kill(c);
   const { spans, total, missing } = await whileClocksMove(cluster, list(a, { limit: 10 }));
   expect({ spans: spans.length, total, missing }).toEqual({ spans: 2, total: 2, missing: ["c"] });
+
+  // It is gone, and its traces are still missing.
+  await cluster.advance(12_000);
+  expect((await list(a, { limit: 10 })).missing).toEqual(["c"]);
 });
 
 it("shows a restricted reader the same part of a trace at each engine", async () => {
