@@ -54,6 +54,8 @@ export interface WorkerListing {
   readonly principal: string | null;
   /** Name of the config entry that the engine started this process for. Null: the engine did not start it. */
   readonly configured_worker: string | null;
+  /** Engine of the cluster that it is connected to. Absent without a cluster. */
+  readonly node?: string;
 }
 
 /** An engine of a cluster, as the engine that was asked sees it. Alone, an engine lists itself. */

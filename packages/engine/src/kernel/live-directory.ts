@@ -28,6 +28,8 @@ export class LiveDirectory implements Directory {
   readonly #changes: DirectoryChanges;
   readonly #streams: { readonly userStreams: number };
   #moduleHost: ModuleHost | undefined;
+  /** Name of this node of a cluster. */
+  #node: string | undefined;
   #remoteWorkers: () => readonly WorkerView[] = () => [];
 
   constructor(parts: {
@@ -51,7 +53,8 @@ export class LiveDirectory implements Directory {
   }
 
   /** Set after construction, since the nodes use the tables of the directory. */
-  setRemoteWorkers(workers: () => readonly WorkerView[]): void {
+  setRemoteWorkers(node: string, workers: () => readonly WorkerView[]): void {
+    this.#node = node;
     this.#remoteWorkers = workers;
   }
 
@@ -77,7 +80,12 @@ export class LiveDirectory implements Directory {
 
   workers(): WorkerView[] {
     const sessions = this.#sessions.all().map((session) => this.#sessionView(session));
-    return [...sessions, ...this.#moduleViews(), ...this.#remoteWorkers()].sort((a, b) => compare(a.name, b.name));
+    const own = [...sessions, ...this.#moduleViews()].map((view) => this.#withNode(view));
+    return [...own, ...this.#remoteWorkers()].sort((a, b) => compare(a.name, b.name));
+  }
+
+  #withNode(view: WorkerView): WorkerView {
+    return this.#node === undefined ? view : { ...view, node: this.#node };
   }
 
   #moduleViews(): WorkerView[] {
@@ -111,7 +119,7 @@ export class LiveDirectory implements Directory {
 
   workerById(id: string): WorkerView | undefined {
     const session = this.#sessions.byId(id);
-    if (session !== undefined) return this.#sessionView(session);
+    if (session !== undefined) return this.#withNode(this.#sessionView(session));
     return this.workers().find((worker) => worker.id === id);
   }
 

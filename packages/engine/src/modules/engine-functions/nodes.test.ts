@@ -64,6 +64,21 @@ describe("engine::nodes::list in a cluster", () => {
     return engine;
   }
 
+  it("is named by the workers that are connected to it", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const worker = await b.connectWorker({ name: "greeter" });
+    worker.serve("greet", () => "hello");
+    await cluster.exchange();
+    for (const engine of [a, b]) {
+      const { workers } = (await engine.call("engine::workers::list", { search: "greeter" })) as { workers: unknown[] };
+      expect(workers).toMatchObject([{ id: worker.id, node: "b" }]);
+    }
+    const alone = await inMemoryEngine({ modules: [engineFunctions(() => ({ ...INFO, instance_id: "run-1" }))] });
+    const other = await alone.connectWorker({ name: "greeter" });
+    expect(alone.directory.workerById(other.id)).not.toHaveProperty("node");
+    await alone.stop();
+  });
+
   it("has a row for each engine, with logs and clocks compared, and remembers one that is gone", async () => {
     const a = await start("a", 10);
     await start("b", 7, 5_000, { durability: "relaxed", durabilityReason: "no sync" });

@@ -99,11 +99,11 @@ function Metric({
 
 /**
  * Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main
- * columns.
+ * columns. `hasNodes`: shows the engines of a cluster.
  */
 export function workerColumns(
   lines: ReadonlyMap<string, WorkerLines>,
-  isBeside: boolean,
+  { isBeside, hasNodes }: { readonly isBeside: boolean; readonly hasNodes: boolean },
 ): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
     { key: "status", header: t`Status`, width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
@@ -114,6 +114,14 @@ export function workerColumns(
       isMain: true,
       cell: (row) => <Name row={row} isBeside={isBeside} />,
     },
+    ...(hasNodes
+      ? [
+          {
+            ...{ key: "node", header: t`Node`, width: "minmax(3rem,6rem)", from: 560, isMain: true as const },
+            cell: ({ worker }: WorkerRow) => known(worker?.node, (node) => <span title={node}>{node}</span>),
+          },
+        ]
+      : []),
     { key: "runtime", header: t`Runtime`, width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
     { key: "version", header: t`Version`, width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
     {

@@ -91,11 +91,11 @@ it("sorts unknown values last in both directions", () => {
   expect(sortRows(rows, "cpu", "desc").map(({ id }) => id)).toEqual(["1", "3", "2"]);
 });
 
-it("filters by name, pid, runtime and status, and hides the engine's workers by default", () => {
+it("filters by name, pid, engine, runtime and status, and hides the engine's workers by default", () => {
   const rows = rowsOf({
     ...NOTHING,
     workers: [
-      worker("1", "Orders", { pid: 4711 }),
+      worker("1", "Orders", { pid: 4711, node: "b" }),
       worker("2", "svc-http", { kind: "module", internal: true, runtime: "engine" }),
     ],
   });
@@ -106,6 +106,7 @@ it("filters by name, pid, runtime and status, and hides the engine's workers by 
   expect(found({ q: "orders" })).toEqual(["1"]);
   expect(found({ q: "471" })).toEqual(["1"]);
   expect(found({ q: "nobody" })).toEqual([]);
+  expect([found({ q: "node:b" }), found({ q: "node:a" })]).toEqual([["1"], []]);
   expect(found({ runtime: "python" })).toEqual([]);
   expect(found({ status: "gone" })).toEqual([]);
 });

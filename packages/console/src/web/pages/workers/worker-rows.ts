@@ -191,6 +191,7 @@ export function matches(row: WorkerRow, { q, runtime, status, system }: RowFilte
     worker?.ip_address,
     String(worker?.pid ?? ""),
     worker?.configured_worker,
+    worker?.node === undefined ? undefined : `node:${worker.node}`,
   ].some((text) => text?.toLowerCase().includes(q.toLowerCase()));
 }
 
@@ -204,6 +205,7 @@ export const SORT_KEYS: Readonly<Record<string, (row: WorkerRow) => Sortable>> =
   version: ({ worker }) => worker?.version,
   isolation: ({ worker }) => worker?.isolation,
   host: ({ worker }) => worker?.ip_address,
+  node: ({ worker }) => worker?.node,
   pid: ({ worker }) => worker?.pid,
   functions: ({ worker }) => worker?.function_count,
   in_flight: ({ worker }) => worker?.active_invocations,

@@ -37,7 +37,8 @@ export default function WorkersPage(): ReactNode {
     ...pause
   } = usePause({ rows: rowsNow, lines: useWorkerLines() }, areAllLoaded);
   const isBeside = workerId !== undefined;
-  const columns = useMemo(() => workerColumns(lines, isBeside), [lines, isBeside]);
+  const hasNodes = rows.some(({ worker }) => worker?.node !== undefined);
+  const columns = useMemo(() => workerColumns(lines, { isBeside, hasNodes }), [lines, isBeside, hasNodes]);
   const searched = rows.filter((row) => matches(row, { q, runtime, status: undefined, system }));
   const visible = sortRows(
     searched.filter((row) => status === undefined || row.status === status),
