@@ -6,21 +6,10 @@ export interface TelemetryCluster {
   readonly engines: readonly [InMemoryEngine, InMemoryEngine, InMemoryEngine];
 }
 
-/** Turns of the event loop that engines have to work in 100 ms of their clocks, in tens. */
-const TURNS = 300;
-
-/** Moves the clocks, slowly, until the promise is settled. */
-export async function whileClocksMove<Result>(cluster: InMemoryCluster, result: Promise<Result>): Promise<Result> {
-  let isSettled = false;
-  const settle = (): void => {
-    isSettled = true;
-  };
-  result.then(settle, settle);
-  for (let turn = 1; !isSettled; turn += 1) {
-    await cluster.exchange();
-    if (turn % TURNS === 0) await cluster.advance(100);
-  }
-  return result;
+/** Kills an engine. Resolves when the others know that it is gone. */
+export async function killedAndGone(cluster: InMemoryCluster, engine: InMemoryEngine): Promise<void> {
+  cluster.kill(engine);
+  await cluster.advance(12_000);
 }
 
 /** Starts three engines of a cluster, `a`, `b` and `c`, that record what they do. */
