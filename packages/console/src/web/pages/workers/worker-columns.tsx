@@ -112,7 +112,7 @@ export function workerColumns(
       header: t`Name`,
       width: "minmax(9rem,2fr)",
       isMain: true,
-      cell: (row) => <Name row={row} isBeside={isBeside} />,
+      cell: (row) => <Name row={row} isShort={isBeside || hasNodes} />,
     },
     ...(hasNodes
       ? [
@@ -209,10 +209,11 @@ export function workerColumns(
 
 function Name({
   row: { name, worker, instances, processPeers },
-  isBeside,
+  isShort,
 }: {
   readonly row: WorkerRow;
-  readonly isBeside: boolean;
+  /** Leaves room for the name. */
+  readonly isShort: boolean;
 }) {
   return (
     <span className="flex min-w-0 items-center gap-2">
@@ -228,7 +229,7 @@ function Name({
         </Badge>
       )}
       {/* Explains the CPU and memory columns, which are hidden on narrow screens. */}
-      {processPeers.length > 0 && !isBeside && (
+      {processPeers.length > 0 && !isShort && (
         <Badge
           title={t`CPU and memory are those of the process, which it shares with ${processPeers.map((peer) => peer.name).join(", ")}`}
           className="shrink-0 max-lg:hidden"
