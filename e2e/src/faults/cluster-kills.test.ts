@@ -62,7 +62,7 @@ it(`${KILLS} times kill -9 of an engine, a NATS server or all of them lose nothi
     }
     const problems = await load.finish();
     problems.push(...(await replicaProblems(scene)));
-    figure(`${KILLS} times kill -9 in a cluster`, `${load.summary()}; ${problems.length} violations`);
+    figure(`${KILLS} times kill -9 in a cluster`, `${load.kinds()}; ${load.summary()}; ${problems.length} violations`);
     figure("calls in the hands of a killed engine failed after", inSeconds(heldMs));
     for (const kind of [BACK, AWAY]) figure(`jobs in the hands of a killed ${kind}, ran again after`, load.again(kind));
     figure("starts of engines took", inSeconds(scene.startMs));

@@ -420,6 +420,13 @@ export class ClusterLoad {
       .map(({ fault, next }) => longestPause(this.#acks.get("any") ?? [], fault.at, next));
   }
 
+  /** E.g. `15 times one server, 4 times all servers`. */
+  kinds(): string {
+    const counts = new Map<string, number>();
+    for (const { kind } of this.#faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return [...counts].map(([kind, count]) => `${count} times ${kind}`).join(", ");
+  }
+
   again(kind: string): string {
     return inSeconds(this.#faults.filter((fault) => fault.kind === kind).flatMap(({ again }) => again));
   }
