@@ -103,13 +103,13 @@ function barsOf(of: (name: string) => readonly Window[]): Bar[] {
     },
     {
       ...common,
-      what: "G6: p50 of sets, 128 in flight",
+      what: "G6: p50 of sets, 128 in flight at one engine",
       measured: spread(p50("set, cluster, 128")),
       ...{ unit: "us", limit: 30_000, sense: "at most" },
     },
     {
       ...common,
-      what: "G6: sets, 128 in flight",
+      what: "G6: sets, 128 in flight at one engine",
       measured: spread(rate("set, cluster, 128")),
       ...{ unit: "/s", limit: 5_000, sense: "at least" },
     },
