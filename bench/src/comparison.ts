@@ -15,6 +15,8 @@ interface Pair {
 interface Windows {
   readonly engine: Window[];
   readonly other: Window[];
+  /** Each engine is first as often as the other one. */
+  startsWithOther: boolean;
 }
 
 /** CPU time per operation of an engine of this checkout, divided by that of the other checkout. */
@@ -34,7 +36,6 @@ export class Comparison {
   readonly #otherCli: string;
   readonly #pairs: Pair[] = [];
   readonly #windows = new Map<string, Windows>();
-  #startsWithOther = false;
 
   constructor(otherCli: string) {
     this.#otherCli = otherCli;
@@ -71,12 +72,12 @@ export class Comparison {
         if (pair === undefined) return generator.measure(task);
         placeLike(pair.engine.pid, pair.other.pid);
         const otherTask = onOther(task, pair);
-        this.#startsWithOther = !this.#startsWithOther;
-        const before = this.#startsWithOther ? await generator.measure(otherTask) : undefined;
+        const windows = this.#windowsOf(`${pair.name}: ${describe(task)}`);
+        windows.startsWithOther = !windows.startsWithOther;
+        const before = windows.startsWithOther ? await generator.measure(otherTask) : undefined;
         const window = await generator.measure(task);
-        const { engine, other } = this.#windowsOf(`${pair.name}: ${describe(task)}`);
-        other.push(before ?? (await generator.measure(otherTask)));
-        engine.push(window);
+        windows.other.push(before ?? (await generator.measure(otherTask)));
+        windows.engine.push(window);
         return window;
       },
     };
@@ -100,7 +101,7 @@ export class Comparison {
   }
 
   #windowsOf(load: string): Windows {
-    const windows = this.#windows.get(load) ?? { engine: [], other: [] };
+    const windows = this.#windows.get(load) ?? { engine: [], other: [], startsWithOther: false };
     this.#windows.set(load, windows);
     return windows;
   }

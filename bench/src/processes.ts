@@ -132,10 +132,10 @@ export class RequestProcess<Request, Reply> {
   }
 }
 
-/** The load generator's process. */
 /** A task of the generator that returns a window. */
 export type MeasuredTask = Extract<GeneratorTask, { readonly measureMs: number }>;
 
+/** The load generator's process. */
 export class Generator {
   readonly #process: RequestProcess<{ id: number; task: GeneratorTask }, TaskReply>;
   #nextId = 1;

@@ -47,6 +47,9 @@ export interface LogApiParts {
   readonly add: (log: LogRecord) => void;
 }
 
+/** Maximum time of a query for another engine, of which an answer needs at most two: answers are awaited for 500 ms. */
+const ANSWER_LIMIT_MS = 200;
+
 /** Implements `engine::logs::*`. Loaded when the first of these functions is called. */
 export class LogApi {
   readonly #parts: LogApiParts;
@@ -70,7 +73,8 @@ export class LogApi {
   async #openAnswers(): Promise<LogAnswers> {
     const { context, redact, redactKeys } = this.#parts;
     const { LogAnswers } = await import("./nodes/answer-log-questions.ts");
-    return new LogAnswers({ node: context.nodes?.name ?? "", queries: this.#queries, redact, redactKeys });
+    const queries = new LogQueries({ store: this.#parts.store, clock: context.clock, limitMs: ANSWER_LIMIT_MS });
+    return new LogAnswers({ node: context.nodes?.name ?? "", queries, redact, redactKeys });
   }
 
   async list(input: ListInput): Promise<unknown> {

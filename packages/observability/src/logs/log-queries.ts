@@ -28,10 +28,13 @@ export interface TallyOptions {
 export class LogQueries {
   readonly #store: LogStore;
   readonly #clock: Clock;
+  readonly #limitMs: number;
 
-  constructor(parts: { readonly store: LogStore; readonly clock: Clock }) {
+  /** `limitMs`: maximum time of a query; default 10 s. */
+  constructor(parts: { readonly store: LogStore; readonly clock: Clock; readonly limitMs?: number }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#limitMs = parts.limitMs ?? QUERY_LIMIT_MS;
   }
 
   /** Returns a page of matches after `after`, without the first `skip`. */
@@ -44,7 +47,7 @@ export class LogQueries {
     readonly source?: LogSource;
   }): Promise<LogPage> {
     const source = query.source ?? (await this.#store.open());
-    const until = this.#clock.monotonic() + QUERY_LIMIT_MS;
+    const until = this.#clock.monotonic() + this.#limitMs;
     const { filter, order, limit } = query;
     let skip = query.skip ?? 0;
     let after = query.after;
@@ -73,7 +76,7 @@ export class LogQueries {
     source?: LogSource,
   ): Promise<{ readonly tally: Tally; readonly isWhole: boolean }> {
     const from = source ?? (await this.#store.open());
-    const until = this.#clock.monotonic() + QUERY_LIMIT_MS;
+    const until = this.#clock.monotonic() + this.#limitMs;
     const request = {
       filter,
       facets: options.facets ?? [],

@@ -5,7 +5,7 @@ import { z } from "zod";
 const CURSOR_VERSION = "o1";
 
 /** An opaque cursor as clients send it. */
-export const cursorSchema = z.string().min(1).max(2_048);
+export const cursorSchema = z.string().min(1).max(16_384);
 
 /** `kind` prevents use of a cursor with another function. The parts must be JSON. */
 export function writeCursor(kind: string, parts: readonly (string | number | null)[]): string {

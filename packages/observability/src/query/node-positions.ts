@@ -10,10 +10,13 @@ export type Position = z.infer<typeof positionSchema>;
 export const pageStartSchema = z.union([positionSchema, z.enum(["start", "end"])]);
 export type PageStart = z.infer<typeof pageStartSchema>;
 
-const cursorSchema = z.object({
-  nodes: z.record(z.string(), pageStartSchema),
-  front: positionSchema.nullable(),
-});
+/** `position`: the form of the positions of a list. */
+function cursorSchema(position: z.ZodType<Position>) {
+  return z.object({
+    nodes: z.record(z.string(), z.union([position, z.enum(["start", "end"])])),
+    front: position.nullable(),
+  });
+}
 
 /** Where the pages of all nodes begin: those of nodes that have answered before, and of others. */
 export const pageStartsSchema = z.object({ nodes: z.record(z.string(), pageStartSchema), others: pageStartSchema });
@@ -56,14 +59,11 @@ export class NodePositions {
   }
 
   /** `text` is a result of `next`. Throws `invalid_input` if it is not. */
-  static from(text: string | undefined): NodePositions {
+  static from(text: string | undefined, position: z.ZodType<Position> = positionSchema): NodePositions {
     if (text === undefined) return new NodePositions(new Map(), undefined);
-    const parsed = cursorSchema.safeParse(jsonOf(text));
+    const parsed = cursorSchema(position).safeParse(jsonOf(text));
     if (!parsed.success)
-      throw new CallError(
-        "invalid_input",
-        "`cursor`: was made by an engine without a cluster; start at the first page",
-      );
+      throw new CallError("invalid_input", "`cursor`: is not one of this list in a cluster; start at the first page");
     const { nodes, front } = parsed.data;
     return new NodePositions(new Map(Object.entries(nodes)), front ?? undefined);
   }

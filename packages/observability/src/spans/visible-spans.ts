@@ -1,8 +1,7 @@
 import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
-import type { AskedNodes } from "../query/ask-nodes.ts";
 import { attributeOf } from "../query/attributes.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
-import { NODE_ATTRIBUTE, type SpanRecord } from "../telemetry-records.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import {
   MAX_READ_SPANS,
   type SpanReader,
@@ -114,13 +113,9 @@ class VisibleSpans implements SpanReader {
     return this.#store.storage;
   }
 
-  get asked(): AskedNodes | undefined {
-    return this.#store.asked;
-  }
-
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
     const spans = await this.#store.spansOf(traceId);
-    return visibleSpans(spans, this.#sees, spans.length < MAX_READ_SPANS && this.#hasAllNodes);
+    return visibleSpans(spans, this.#sees);
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
@@ -171,11 +166,6 @@ class VisibleSpans implements SpanReader {
     };
   }
 
-  /** False: spans of a node that did not answer may be missing. */
-  get #hasAllNodes(): boolean {
-    return this.asked === undefined || this.asked.missing.length === 0;
-  }
-
   /**
    * Returns a function that reduces a trace to the visible part, or returns undefined if that does not match. The
    * filters apply to the visible spans only: otherwise a filter could reveal what hidden spans contain.
@@ -183,23 +173,13 @@ class VisibleSpans implements SpanReader {
   #visibleRow(filters: TraceFilters, wanted: TraceListRequest["spans"]): (row: TraceRow) => TraceRow | undefined {
     const matches = traceMatcher(filters);
     return (row) => {
-      const isWhole = row.facts.spanCount <= row.spans.length && this.#hasAllNodes;
+      const isWhole = row.facts.spanCount <= row.spans.length;
       const visible = visibleSpans(row.spans, this.#sees, isWhole);
       const facts = factsOf(visible);
-      if (facts !== undefined && this.asked !== undefined) facts.nodes = nodesOf(visible);
       if (facts === undefined || !matches(facts, () => visible)) return undefined;
       return { facts, spans: spansAsked(wanted, visible, facts.rootSpanId) };
     };
   }
-}
-
-function nodesOf(spans: readonly SpanRecord[]): readonly string[] {
-  const nodes = new Set<string>();
-  for (const { resource } of spans) {
-    const node = resource.attributes[NODE_ATTRIBUTE];
-    if (typeof node === "string") nodes.add(node);
-  }
-  return [...nodes].sort();
 }
 
 /** The filters that reveal nothing about hidden spans: trace ids, and a time range that contains all visible spans. */

@@ -8,6 +8,7 @@ export interface Timed<Answer> {
   readonly tookMs: number;
 }
 
+/** Asks, and notes when and how long it took. */
 export async function timed<Answer>(ask: () => Promise<Answer>): Promise<Timed<Answer>> {
   const askedAtMs = Date.now();
   const begunMs = performance.now();

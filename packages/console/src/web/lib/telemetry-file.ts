@@ -31,7 +31,9 @@ export function parseTelemetry(text: string, fileName: string): TelemetryFile {
       logs.push(JSON.stringify({ resourceLogs: resourceLogs.map((each) => marked(each, fileName)) }));
     if (resourceSpans !== undefined || resourceLogs !== undefined) continue;
     if (typeof document.body !== "string" || document.severity_text === undefined)
-      throw new Error(t`line ${at + 1} is neither OTLP JSON (resourceSpans, resourceLogs) nor an exported log entry`);
+      throw new Error(
+        t`line ${String(at + 1)} is neither OTLP JSON (resourceSpans, resourceLogs) nor an exported log entry`,
+      );
     entries.push(
       JSON.stringify({ ...document, resource: { ...asJson(document.resource), [IMPORT_ATTRIBUTE]: fileName } }),
     );
@@ -48,7 +50,7 @@ function documentsOf(text: string): readonly Json[] {
     .filter((line) => line.trim() !== "")
     .map((line, at) => {
       const document = parsed(line);
-      if (document === undefined) throw new Error(t`line ${at + 1} is not JSON`);
+      if (document === undefined) throw new Error(t`line ${String(at + 1)} is not JSON`);
       return asJson(document);
     });
 }

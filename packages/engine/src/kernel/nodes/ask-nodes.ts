@@ -13,8 +13,11 @@ const WAIT_MS = 500;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 /** Maximum number of questions of this node that wait for answers. Further ones are answered by this node alone. */
 const MAX_WAITING = 1_000;
-/** Maximum number of questions of one peer that are being answered. Further ones are refused. */
-const MAX_ANSWERING = 100;
+/**
+ * Maximum number of questions of one peer that are being answered. Further ones are refused. Answers share the link with
+ * calls, so all of them at their largest are less than the link buffers for a peer.
+ */
+const MAX_ANSWERING = 8;
 
 type Answerer = (question: Payload) => Payload | Promise<Payload>;
 

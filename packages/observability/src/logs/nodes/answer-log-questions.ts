@@ -51,18 +51,19 @@ export class LogAnswers {
     }
   }
 
-  async #page({ filter, starts, limit }: QuestionOf<"page">): Promise<string> {
+  async #page({ filter, starts, limit, count }: QuestionOf<"page">): Promise<string> {
     const { node, queries } = this.#parts;
     const start = pageStartOf(starts, node);
     const order = filter.sort_order ?? "desc";
     const wanted = this.#filter(filter);
     const page =
       start === "end"
-        ? { entries: [], next: undefined, ...(await this.#total(wanted)) }
-        : await queries.list({
-            ...{ filter: wanted, order, limit, skip: 0 },
+        ? { entries: [], next: undefined }
+        : await queries.page({
+            ...{ filter: wanted, order, limit },
             after: start === "start" ? undefined : { timeUnixNano: BigInt(start[0]), id: Number(start[1]) },
           });
+    const counted = count ? await this.#total(wanted) : null;
     const texts = new AnswerTexts();
     let next = page.next === undefined ? null : wireOf(page.next);
     let last: Position | undefined;
@@ -74,12 +75,12 @@ export class LogAnswers {
       }
       last = at;
     }
-    return `{"rows":${texts.json},"next":${JSON.stringify(next)},"total":${page.total},"whole":${page.isWhole}}`;
+    return `{"rows":${texts.json},"next":${JSON.stringify(next)},"counted":${JSON.stringify(counted)}}`;
   }
 
-  async #total(filter: LogFilter): Promise<{ readonly total: number; readonly isWhole: boolean }> {
+  async #total(filter: LogFilter): Promise<{ readonly total: number; readonly whole: boolean }> {
     const { tally, isWhole } = await this.#parts.queries.tally(filter);
-    return { total: tally.total, isWhole };
+    return { total: tally.total, whole: isWhole };
   }
 
   async #count({ filter }: QuestionOf<"count">): Promise<string> {

@@ -13,6 +13,8 @@ export const questionSchema = z.discriminatedUnion("what", [
     filter: listInput(),
     starts: pageStartsSchema,
     limit: z.int().min(1).max(5_000),
+    /** Also count all matches. */
+    count: z.boolean(),
   }),
   z.object({ what: z.literal("count"), filter: z.object(logFilterMembers()) }),
   z.object({ what: z.literal("facets"), filter: facetsInput() }),
@@ -36,7 +38,8 @@ const tally = { total: z.int().min(0), whole: z.boolean() };
 export const pageSchema = z.object({
   rows: z.array(z.object({ log: z.looseObject({ id: z.string() }), at: positionSchema })),
   next: positionSchema.nullable(),
-  ...tally,
+  /** Null if the question does not ask for it. */
+  counted: z.object(tally).nullable(),
 });
 export const countSchema = z.object({ ...tally, first_ms: time.optional(), last_ms: time.optional() });
 export const facetsSchema = z.object({ ...tally, facets: z.record(z.string(), counts) });

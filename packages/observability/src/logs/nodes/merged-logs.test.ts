@@ -1,5 +1,6 @@
 import type { InMemoryCluster, InMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { writeCursor } from "../../query/cursor.ts";
 import { killedAndGone, telemetryCluster } from "../../testing/telemetry-cluster.ts";
 
 let cluster: InMemoryCluster;
@@ -104,5 +105,7 @@ it("names an engine that is gone, and rejects a query with an error as an engine
     missing: ["c"],
   });
   await expect(ask(a, "list", { query: "nonsense:1" })).rejects.toMatchObject({ code: "invalid_input" });
-  await expect(ask(a, "list", { cursor: "bm9uZQ" })).rejects.toMatchObject({ code: "invalid_input" });
+  const noNumber = writeCursor("logs.desc.nodes", [JSON.stringify({ nodes: { a: ["abc", 1] }, front: null })]);
+  for (const cursor of ["bm9uZQ", noNumber])
+    await expect(ask(a, "list", { cursor })).rejects.toMatchObject({ code: "invalid_input" });
 });

@@ -16,6 +16,8 @@ const MAX_PAGES = 10;
 const MAX_PAGE = 5_000;
 
 const cursorParts = z.tuple([z.string()]);
+const logPosition = z.tuple([z.string().regex(/^\d{20}$/), z.int().min(0)]);
+const NOTHING_COUNTED = { total: 0, whole: false };
 
 type Log = Readonly<Record<string, unknown>> & { readonly id: string };
 
@@ -51,7 +53,10 @@ export class MergedLogs {
     const kind = `logs.${order}.nodes`;
     const skip = cursor == null ? (offset ?? 0) : 0;
     checkOffset(skip);
-    const positions = NodePositions.from(cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0]);
+    const positions = NodePositions.from(
+      cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0],
+      logPosition,
+    );
     const wanted = skip + (limit ?? 200);
     const logs: Log[] = [];
     let counted: Counted | undefined;
@@ -59,9 +64,10 @@ export class MergedLogs {
       const question = {
         ...{ what: "page", filter, starts: positions.starts },
         limit: Math.min(MAX_PAGE, wanted - logs.length),
+        count: page === 0,
       };
       const answers = await this.#asked.ask(question, pageSchema);
-      counted ??= countedIn(answers);
+      counted ??= countedIn(answers.map(({ answer }) => ({ answer: answer.counted ?? NOTHING_COUNTED })));
       const pages = answers.map(
         ({ node, answer: { rows, next } }): PageOfNode<Row> => ({
           node,

@@ -10,7 +10,7 @@ import { provideTransferFunctions } from "./transfer-traces.ts";
 
 /**
  * Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. `read` returns what
- * reads it, together with those of the other nodes of a cluster.
+ * reads it, together with those of the other nodes of a cluster, for callers without restrictions.
  */
 export function provideTraces(
   context: ModuleContext<unknown>,
@@ -25,7 +25,9 @@ export function provideTraces(
         "In-memory span storage is not available. Set exporter: memory or both in config, in the block svc-observability, e.g. `exporter: both`",
       );
     },
-    spansFor: (access) => spansFor(read(functions.store()), access),
+    // Restricted readers have the spans of this engine only: whether they see a span depends on all spans of its trace, and
+    // other engines may be missing.
+    spansFor: (access) => (access === undefined ? read(functions.store()) : spansFor(functions.store(), access)),
   };
   provideListFunctions(context, functions);
   provideReadFunctions(context, functions);

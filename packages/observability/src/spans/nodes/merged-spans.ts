@@ -1,4 +1,5 @@
 import type { NodeQuestions } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import { AskedNodes, checkOffset } from "../../query/ask-nodes.ts";
 import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
 import { SPAN_QUESTIONS } from "../../query/topics.ts";
@@ -60,7 +61,9 @@ export class MergedSpans implements SpanReader {
     let skipped = 0;
     for (let page = 0; page < MAX_PAGES && !positions.isEnd && rows.length < limit; page += 1) {
       const wanted = Math.min(MAX_PAGE, limit + offset - skipped - rows.length);
-      const found = positions.merge(await this.#pages(request, positions, wanted), request.descending);
+      const pages = await this.#pages(request, positions, wanted);
+      if (pages.length === 0) throw noAnswer();
+      const found = positions.merge(pages, request.descending);
       const parts = await this.#parts(
         filters,
         [...new Set(found.rows.map(({ facts }) => facts.traceId))],
@@ -79,8 +82,7 @@ export class MergedSpans implements SpanReader {
         else rows.push(trace);
       }
       positions.advance(found, taken);
-      // Nobody answered about them.
-      if (taken === 0 && found.rows.length > 0) break;
+      if (taken === 0 && found.rows.length > 0) throw noAnswer();
     }
     const next = positions.next();
     return {
@@ -100,15 +102,19 @@ export class MergedSpans implements SpanReader {
       for (const { traceId, startUs } of answer.rows)
         starts.set(traceId, Math.min(startUs, starts.get(traceId) ?? startUs));
     const ids = [...starts].sort(([, one], [, other]) => other - one).map(([id]) => id);
-    const parts = await this.#parts(filters, ids, select.needs);
-    exact &&= parts.size === ids.length;
     let count = 0;
-    for (const ofTrace of parts.values()) {
-      const row = select.row(ofTrace);
-      if (row === undefined) continue;
-      if (count >= max) return false;
-      count += 1;
-      onRow(row);
+    // Some at a time: their spans may be large.
+    for (let from = 0; from < ids.length; from += MAX_PAGE) {
+      const some = ids.slice(from, from + MAX_PAGE);
+      const parts = await this.#parts(filters, some, select.needs);
+      exact &&= parts.size === some.length;
+      for (const ofTrace of parts.values()) {
+        const row = select.row(ofTrace);
+        if (row === undefined) continue;
+        if (count >= max) return false;
+        count += 1;
+        onRow(row);
+      }
     }
     return exact;
   }
@@ -120,7 +126,11 @@ export class MergedSpans implements SpanReader {
       const answers = await this.asked.ask({ what: "spans", trace_id: traceId, from }, spansSchema);
       for (const { node, answer } of answers) {
         from[node] = (from[node] ?? 0) + answer.spans.length;
-        for (const json of answer.spans) if (!spans.has(json.spanId)) spans.set(json.spanId, spanOfJson(json, 0));
+        for (const json of answer.spans) {
+          const before = spans.get(json.spanId);
+          const span = spanOfJson(json, 0);
+          if (before === undefined || isTrusted(span, before)) spans.set(span.spanId, span);
+        }
       }
       if (!answers.some(({ answer }) => answer.more)) break;
     }
@@ -129,8 +139,8 @@ export class MergedSpans implements SpanReader {
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
     const answers = await this.asked.ask({ what: "span", trace_id: traceId, span_id: spanId }, spanSchema);
-    const found = answers.find(({ answer }) => answer.span !== null)?.answer.span;
-    return found == null ? undefined : spanOfJson(found, 0);
+    const found = answers.flatMap(({ answer }) => (answer.span === null ? [] : spanOfJson(answer.span, 0)));
+    return found.find(({ resource }) => resource.restrictedTo === undefined) ?? found[0];
   }
 
   async #pages(
@@ -190,6 +200,15 @@ export class MergedSpans implements SpanReader {
     });
     return { total: Math.max(total, listed), totalIsExact: exact };
   }
+}
+
+/** A restricted sender can send a span with the id of another one, to an engine that does not have that. */
+function isTrusted(span: SpanRecord, before: SpanRecord): boolean {
+  return before.resource.restrictedTo !== undefined && span.resource.restrictedTo === undefined;
+}
+
+function noAnswer(): CallError {
+  return new CallError("timeout", "no engine of the cluster answered in time about its traces; try again");
 }
 
 /** Stands for a sort value in the position of a list of several nodes. */

@@ -69,7 +69,7 @@ export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
 ];
 
 function Status({ row }: { readonly row: ResultRow }) {
-  if (row.kind === "item") return <span className="text-ink-2">{t`Version ${row.item.version}`}</span>;
+  if (row.kind === "item") return <span className="text-ink-2">{t`Version ${String(row.item.version)}`}</span>;
   if (row.kind === "log")
     return <Badge tone={LEVEL_TONES[row.log.severity_text] ?? "neutral"}>{row.log.severity_text}</Badge>;
   const [label, tone] = TRACE_STATUS[row.trace.status];

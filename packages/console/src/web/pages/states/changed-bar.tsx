@@ -30,7 +30,7 @@ export function ChangedBar({
         <span className="min-w-0 flex-1">
           {now === null
             ? t`Deleted elsewhere.`
-            : t`Changed elsewhere: version ${before.version} is now ${now.version}.`}
+            : t`Changed elsewhere: version ${String(before.version)} is now ${String(now.version)}.`}
           {isDirty && t` Your edits are kept.`}
         </span>
         {now !== null && (

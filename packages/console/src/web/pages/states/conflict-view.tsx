@@ -37,8 +37,8 @@ export function ConflictView({
 }) {
   const base = draft.base === null ? "" : pretty(draft.base.json);
   const merged = useMemo(() => mergeDraft(draft, theirs), [draft, theirs]);
-  const fate = theirs === null ? t`deleted` : t`changed to version ${theirs.version}`;
-  const edited = draft.base === null ? t`it` : t`version ${draft.base.version}`;
+  const fate = theirs === null ? t`deleted` : t`changed to version ${String(theirs.version)}`;
+  const edited = draft.base === null ? t`it` : t`version ${String(draft.base.version)}`;
   return (
     <section aria-labelledby="conflict" className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
       <div>

@@ -37,7 +37,7 @@ export function DeletedItem({
         role="status"
         className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn"
       >
-        <span className="flex-1">{t`This item was deleted. Below is its last value, version ${last.version}.`}</span>
+        <span className="flex-1">{t`This item was deleted. Below is its last value, version ${String(last.version)}.`}</span>
         <Button disabledReason={refusal} isPending={isPending} onClick={() => void restore()}>
           {t`Restore`}
         </Button>

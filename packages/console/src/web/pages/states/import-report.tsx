@@ -38,7 +38,7 @@ export function ImportReport({
           <ul className="list-disc pl-5">
             {plan.bad.slice(0, SHOWN).map(({ number, problem }) => (
               <li key={number} className="break-words">
-                {t`line ${number}: ${problem}`}
+                {t`line ${String(number)}: ${problem}`}
               </li>
             ))}
           </ul>

@@ -147,7 +147,9 @@ export function ItemEditor(props: {
           {t`Discard changes`}
         </Button>
         <span className="text-[12px] text-ink-3">
-          {base === null ? t`The item does not exist; saving creates it.` : t`Based on version ${base.version}.`}
+          {base === null
+            ? t`The item does not exist; saving creates it.`
+            : t`Based on version ${String(base.version)}.`}
         </span>
       </div>
       {isReviewing && (
@@ -157,7 +159,7 @@ export function ItemEditor(props: {
           title={t`Save these changes?`}
           description={
             base !== null
-              ? rich`${<code className="break-all text-ink">{itemKey}</code>} of the group ${<code className="break-all text-ink">{group}</code>}, over version ${base.version}`
+              ? rich`${<code className="break-all text-ink">{itemKey}</code>} of the group ${<code className="break-all text-ink">{group}</code>}, over version ${String(base.version)}`
               : rich`${<code className="break-all text-ink">{itemKey}</code>} of the group ${<code className="break-all text-ink">{group}</code>}`
           }
           footer={

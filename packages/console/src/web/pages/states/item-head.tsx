@@ -81,7 +81,7 @@ export function ItemHead({
     <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
         <Badge>{typeOfJson(entry.json)}</Badge>
-        <span>{t`version ${entry.version}`}</span>
+        <span>{t`version ${String(entry.version)}`}</span>
         <span>{bytes(entry.bytes)}</span>
         <span>{rich`updated ${<Ago ms={entry.updatedAtMs} />}`}</span>
         {entry.expiresAtMs !== undefined && <span>{rich`expires ${<Ago ms={entry.expiresAtMs} />}`}</span>}

@@ -101,8 +101,14 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     changedAtMs: overlay.changedAtMs,
     waiting: overlay.waiting,
     showWaiting: overlay.showWaiting,
-    from,
+    from: overlay.from ?? from,
   };
+}
+
+interface Listed {
+  readonly traces: readonly TraceSummary[];
+  /** All engines of the cluster answered. */
+  readonly isWhole: boolean;
 }
 
 interface Overlay {
@@ -127,6 +133,7 @@ function useOverlay(
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
   const [error, setError] = useState<Error | null>(null);
+  const [from, setFrom] = useState<MergedFrom>();
   const latest = useRef({ search, fetched, rows: fetched });
   latest.current = { ...latest.current, search, fetched };
   const identity = JSON.stringify(keyOf(search));
@@ -135,13 +142,15 @@ function useOverlay(
     setOverlay(NOTHING);
     setShown(NOTHING);
     setError(null);
+    setFrom(undefined);
     if (!isReady) return;
     const filters = (): ReturnType<typeof filtersOf> => filtersOf(latest.current.search, Date.now());
     const abort = new AbortController();
-    const list = async (query: object): Promise<readonly TraceSummary[]> => {
+    const list = async (query: object): Promise<Listed> => {
       const payload = { ...filters(), ...query };
-      const { spans } = await call<TraceListAnswer>("engine::traces::list", payload, { signal: abort.signal });
-      return spans.map(({ trace }) => trace);
+      const answer = await call<TraceListAnswer>("engine::traces::list", payload, { signal: abort.signal });
+      if (isPolled) setFrom(answer);
+      return { traces: answer.spans.map(({ trace }) => trace), isWhole: answer.missing === undefined };
     };
     const load = async (from: () => Promise<void>): Promise<void> => {
       try {
@@ -168,12 +177,14 @@ function useOverlay(
         );
         const [first, again] = await Promise.all([
           list({ ...sortOf(latest.current.search), limit: PAGE }),
-          shown.size === 0 ? [] : list({ trace_ids: [...shown.keys()], limit: MAX_BATCH }),
+          shown.size === 0 ? { traces: [], isWhole: true } : list({ trace_ids: [...shown.keys()], limit: MAX_BATCH }),
         ]);
         if (reported === newer) reported = undefined;
-        const answers = new Map([...first, ...again].map((row) => [row.trace_id, row]));
+        const answers = new Map([...first.traces, ...again.traces].map((row) => [row.trace_id, row]));
+        // A trace that is not in the answer may be one of an engine that did not answer.
         const isChanged = (id: string): boolean =>
-          !newer.has(id) && shown.get(id) !== (answers.has(id) ? JSON.stringify(answers.get(id)) : undefined);
+          !newer.has(id) &&
+          (answers.has(id) ? shown.get(id) !== JSON.stringify(answers.get(id)) : first.isWhole && again.isWhole);
         const ids = [...new Set([...shown.keys(), ...answers.keys()])].filter(isChanged);
         if (ids.length > 0)
           apply(
@@ -183,9 +194,10 @@ function useOverlay(
       });
     const fetchChanged = (ids: readonly string[]): Promise<void> =>
       load(async () => {
-        const found = await list({ trace_ids: ids, limit: MAX_BATCH });
-        for (const id of ids) reported?.add(id);
-        apply(ids, found);
+        const { traces, isWhole } = await list({ trace_ids: ids, limit: MAX_BATCH });
+        const changed = isWhole ? ids : traces.map(({ trace_id }) => trace_id);
+        for (const id of changed) reported?.add(id);
+        apply(changed, traces);
       });
     const onSummaries = ({ data }: LiveEvent): void => {
       const matches = summaryMatcher(filters());
@@ -220,6 +232,7 @@ function useOverlay(
     added: merged.added,
     waiting,
     error,
+    from,
     changedAtMs: overlay.changedAtMs,
     showWaiting: () => setShown(overlay),
   };
@@ -254,21 +267,30 @@ function withChanges(
 }
 
 /**
- * Loads counts over all matching traces. Polls them while the range ends now, and faster after a change of the list
- * (`changedAtMs`, by the page's clock).
+ * Loads counts over all matching traces. Polls them while the range ends now, and soon after a change of the list
+ * (`changedAtMs`, by the page's clock) if there was none before the last poll: while traces arrive all the time, soon
+ * polls would only occupy the engine.
  */
 export function useTraceStats(search: TraceSearch, isPaused: boolean, changedAtMs: number) {
   const filtersKey = keyOf(search)[0];
   const isRolling = search.to === undefined && !isPaused;
   const options = { staleTime: STATS_EVERY_MS, placeholderData: keepPreviousData };
+  const lastChange = useRef(changedAtMs);
+  lastChange.current = changedAtMs;
+  /** Time of the last change before the last poll. */
+  const changedBefore = useRef(0);
+  const isNewChange = (askedAtMs: number): boolean =>
+    askedAtMs < changedAtMs && changedBefore.current < askedAtMs - STATS_EVERY_MS;
   const facets = useQuery({
     queryKey: ["trace-facets", filtersKey, search.range],
-    queryFn: ({ signal }) =>
-      timed(() => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal })),
+    queryFn: ({ signal }) => {
+      changedBefore.current = lastChange.current;
+      return timed(() => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal }));
+    },
     ...options,
     select: answerOf,
     refetchInterval: ({ state: { data } }) =>
-      isRolling && untilNextPoll(data, (data?.askedAtMs ?? 0) < changedAtMs ? CHANGED_STATS_EVERY_MS : STATS_EVERY_MS),
+      isRolling && untilNextPoll(data, isNewChange(data?.askedAtMs ?? 0) ? CHANGED_STATS_EVERY_MS : STATS_EVERY_MS),
   });
   const histogram = useQuery({
     queryKey: ["trace-histogram", filtersKey, search.range],
