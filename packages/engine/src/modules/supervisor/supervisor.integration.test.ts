@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -15,6 +16,13 @@ import { RunRecords } from "./run-records.ts";
 import { DEFAULT_SCRIPT, SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
 
 const project = new SupervisedProject();
+
+it("an engine that is stopped at once has nothing left to create in its folders", async () => {
+  await project.start([]);
+  await project.engine.stop();
+  // It is created last.
+  expect(existsSync(join(project.folder, ".svc", "run"))).toBe(true);
+});
 
 describe("a supervised worker that sends the lines of its logger itself", () => {
   it("is not told by its output as well, but for its last lines when it ends unasked", async () => {

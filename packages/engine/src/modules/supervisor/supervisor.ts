@@ -159,7 +159,7 @@ export class Supervisor {
       const graceMs = Math.max(reserveMs, deadlineMs - this.#context.clock.monotonic() - forOthersMs);
       await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
     }
-    await Promise.all(this.#stopping.values());
+    await Promise.all([...this.#stopping.values(), this.#leftoversEnded]);
     this.#connections.stop();
     this.#changed();
     this.#stream.stop();
