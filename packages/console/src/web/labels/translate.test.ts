@@ -72,6 +72,13 @@ it("shows the language of the address, remembers it, and returns to English", as
   expect((await load("")).t`Retry`).toBe("Retry");
 });
 
+it("shows relative times in the language", async () => {
+  catalogues = { "/labels/pl.json": { now: "teraz", "{text} ago": "{text} temu" } };
+  await load("?lang=pl");
+  const { relative } = await import("../lib/time.ts");
+  expect([relative(1_000, 1_500), relative(1_000, 4_000)]).toEqual(["teraz", "3 s temu"]);
+});
+
 it.each(["de", "../x", "", "de.json"])("stays in English for %j, which has no catalogue", async (name) => {
   catalogues = {};
   const { t, loads } = await load(`?lang=${encodeURIComponent(name)}`);

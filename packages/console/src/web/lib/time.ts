@@ -78,7 +78,7 @@ export function duration(ms: number): string {
 export function relative(ms: number, nowMs: number): string {
   const away = nowMs - ms;
   const size = Math.abs(away);
-  if (size < 1_000) return "now";
+  if (size < 1_000) return t`now`;
   const text =
     size < 60_000
       ? `${Math.floor(size / 1000)} s`
