@@ -82,8 +82,12 @@ function copyInto(database: Database, file: string, driver: DriverName): number 
     const tables = objects.filter(({ type, name }) => type === "table" && !name.startsWith("sqlite_"));
     database.exec("BEGIN");
     for (const { sql } of tables) database.exec(sql);
-    const counters = objects.filter(({ name }) => name === "sqlite_sequence");
-    for (const { name } of [...tables, ...counters]) copyRows(source, database, name);
+    for (const { name } of tables) copyRows(source, database, name);
+    if (objects.some(({ name }) => name === "sqlite_sequence")) {
+      // SQLite counted the copied rows, but the numbers of removed rows must not be given again.
+      database.exec("DELETE FROM sqlite_sequence");
+      copyRows(source, database, "sqlite_sequence");
+    }
     for (const { type, sql } of objects) if (type !== "table") database.exec(sql);
     database.exec("COMMIT");
     return Number(source.prepare("PRAGMA user_version").get()?.user_version);
