@@ -83,7 +83,7 @@ export async function runCalls(load: CallLoad): Promise<Window> {
     const onLost = (error: Error): void => loop.fail(error);
     for (let index = 0; index < load.callees; index++)
       peers.push(await connectCallee(load, `bench-callee-${index}`, onLost));
-    // Until the other engine has told the callers' engine of the function.
+    // Until the function is registered at the callers' engine, too.
     if (load.calleePort !== undefined && load.callees > 0) await pause(MIRRORED_MS);
     for (let index = 0; index < load.callers; index++) {
       const check = new FrameCheck(expectPayload("invocationresult", target.isResult));

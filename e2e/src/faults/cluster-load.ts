@@ -13,7 +13,7 @@ const LANES = ["state 1", "state 2", "jobs"] as const;
 const SCOPE = "load";
 const SHARED = "shared";
 const QUEUE = "load";
-/** Each so many jobs one takes this long, so that an engine that is killed has jobs in hand. */
+/** Every fifth job takes this many milliseconds, so that an engine that is killed is running jobs. */
 const LONG_JOB = { every: 5, ms: 700 };
 /** Interval at which the history of the ticks is read. It keeps the last 100. */
 const HISTORY_MS = 15_000;
@@ -23,7 +23,7 @@ interface Fault {
   /** Engines that do nothing during it. */
   readonly engines: readonly NodeName[];
   readonly at: number;
-  /** How long jobs took to start again that an engine had in hand, in milliseconds. */
+  /** How long it took until jobs that a killed engine was running started again, in milliseconds. */
   readonly again: number[];
 }
 
@@ -61,7 +61,7 @@ export class ClusterLoad {
   readonly #jobs = { acknowledged: new Set<string>(), unknown: 0, ended: new Set<string>(), starts: 0 };
   /** Jobs that run now, by id. */
   readonly #running = new Map<string, NodeName>();
-  /** Jobs that a killed engine had in hand and that have not started again. */
+  /** Jobs that a killed engine was running and that have not started again. */
   readonly #awaited = new Map<string, Fault>();
   readonly #ticks = new Ticks();
   readonly #triggers = new Map<NodeName, RegisteredTrigger>();
@@ -244,7 +244,7 @@ export class ClusterLoad {
     if (problem !== undefined) this.#problems.push(`${name}: ${problem}`);
   }
 
-  /** Notes a fault that has just begun. `engines` do nothing during it, and lose the jobs that they have in hand. */
+  /** Notes a fault that has just begun. `engines` do nothing during it, and lose the jobs that they are running. */
   began(kind: string, engines: readonly NodeName[] = [], { keepJobs = false } = {}): Fault {
     const fault: Fault = { kind, engines, at: performance.now(), again: [] };
     this.#faults.push(fault);

@@ -216,7 +216,7 @@ describe("a process that replaces another one", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("restarts as any other once it has taken over, and counts what the former one counted", async () => {
+  it("restarts like every other process once it has replaced the former one, and continues its count of restarts", async () => {
     const former = setUp();
     former.process.start();
     await former.latest().end(EXITED);
