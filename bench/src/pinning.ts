@@ -1,9 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { join } from "node:path";
 
 /** Part of util-linux, which not every machine has. */
 const PROGRAM = "taskset";
+/** Part of util-linux too. */
+const PRIORITY_PROGRAM = "chrt";
 const LOAD_CORE = 0;
 const SERVER_CORE = 1;
 
@@ -47,4 +50,15 @@ export function placeApart(generatorPid: number, serverPids: readonly number[]):
   if (!placeLoad(generatorPid)) return [NOT_BOUND];
   for (const pid of serverPids) place(pid, "two cores");
   return [];
+}
+
+/**
+ * Returns the path of a script in `folder` that runs the program so that it gets only the processor time that no other
+ * process needs. The program's own processes inherit that. Returns the program if the system has no `chrt`.
+ */
+export function idleProgram(program: string, folder: string): string {
+  if (spawnSync(PRIORITY_PROGRAM, ["--idle", "0", "true"], { stdio: "ignore" }).status !== 0) return program;
+  const path = join(folder, "idle-program");
+  writeFileSync(path, `#!/bin/sh\nexec ${PRIORITY_PROGRAM} --idle 0 '${program}' "$@"\n`, { mode: 0o755 });
+  return path;
 }

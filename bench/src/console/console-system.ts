@@ -1,8 +1,9 @@
 import { loadavg } from "node:os";
-import { startBrowser } from "@svc-runtime/e2e/browser";
+import { chromiumPath, startBrowser } from "@svc-runtime/e2e/browser";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import type { Browser } from "playwright-core";
 import type { ModuleEntry } from "../engine-process.ts";
+import { idleProgram } from "../pinning.ts";
 import { engineFor, type ScenarioContext } from "../scenarios/scenario.ts";
 import { startConsole } from "./console-process.ts";
 
@@ -19,11 +20,20 @@ export interface ConsoleSystem {
   readonly realtimePort: number;
 }
 
+interface SystemOptions {
+  readonly name: string;
+  readonly modules: readonly ModuleEntry[];
+  /**
+   * True: the browser gets only the time that no other process needs. For rows that measure the engine and its callers,
+   * because a user's browser runs on another machine.
+   */
+  readonly isBrowserIdle?: boolean;
+}
+
 /** Runs an engine, its console, a worker and a browser, and stops all of them afterwards. */
 export async function withConsole<Result>(
   context: ScenarioContext,
-  name: string,
-  modules: readonly ModuleEntry[],
+  { name, modules, isBrowserIdle = false }: SystemOptions,
   use: (system: ConsoleSystem) => Promise<Result>,
 ): Promise<Result> {
   const undo: (() => Promise<unknown>)[] = [];
@@ -39,7 +49,7 @@ export async function withConsole<Result>(
     });
     undo.push(() => worker.shutdown());
     await worker.connected();
-    const browser = await startBrowser();
+    const browser = await startBrowser(isBrowserIdle ? idleProgram(chromiumPath(), context.folder) : undefined);
     undo.push(() => browser.close());
     return await use({ url: console.url, browser, worker, enginePid: engine.pid, realtimePort: engine.realtimePort });
   } finally {

@@ -43,7 +43,7 @@ export const consoleLogs: Scenario = {
   title: `The console: a list of ${LOGS} log entries`,
   rows: [27],
   run(context) {
-    return withConsole(context, "console-logs", [OBSERVABILITY], async (system) => {
+    return withConsole(context, { name: "console-logs", modules: [OBSERVABILITY] }, async (system) => {
       await fill(LOGS, (at) => write(system, at));
       const { total } = await system.worker.call<{ readonly total: number }>({
         function_id: "engine::logs::list",

@@ -29,6 +29,7 @@ const OBSERVABILITY = {
     logs_console_output: false,
   },
 } as const;
+const SYSTEM = { name: "console-open-pages", modules: [OBSERVABILITY], isBrowserIdle: true } as const;
 const FUNCTIONS = ["shop::order", "shop::stock", "shop::price"] as const;
 /** One call in this number fails. */
 const FAILS_EVERY = 100;
@@ -63,7 +64,7 @@ export const consoleOpenPages: Scenario = {
   title: `The console: an open page, ${SPANS} spans kept, ${RATE} calls per second`,
   rows: [32],
   run(context) {
-    return withConsole(context, "console-open-pages", [OBSERVABILITY], async (system) => {
+    return withConsole(context, SYSTEM, async (system) => {
       const windowMs = context.options.quick ? QUICK_WINDOW_MS : WINDOW_MS;
       const pinning = placeApart(process.pid, [system.enginePid]);
       system.worker.registerFunction("shop::order", order(system));

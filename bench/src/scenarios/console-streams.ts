@@ -39,7 +39,7 @@ export const consoleStreams: Scenario = {
   title: `The console: ${PER_SECOND} stream messages a second`,
   rows: [28],
   run(context) {
-    return withConsole(context, "console-streams", [{ name: "svc-stream" }], async (system) => {
+    return withConsole(context, { name: "console-streams", modules: [{ name: "svc-stream" }] }, async (system) => {
       const seconds = context.options.quick ? QUICK_SECONDS : SECONDS;
       const visits: Visit[] = [];
       for (let round = 0; round < context.options.rounds; round++) visits.push(await visit(system, seconds));

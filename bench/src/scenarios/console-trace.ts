@@ -24,7 +24,7 @@ export const consoleTrace: Scenario = {
   title: `The console: a trace of ${SPANS} spans`,
   rows: [26],
   run(context) {
-    return withConsole(context, "console-trace", [OBSERVABILITY], async (system) => {
+    return withConsole(context, { name: "console-trace", modules: [OBSERVABILITY] }, async (system) => {
       const traceId = await makeTrace(system);
       const visits: Visit[] = [];
       for (let round = 0; round < context.options.rounds; round++) visits.push(await visit(system, traceId));

@@ -17,12 +17,13 @@ const FLAGS = [
   "--process-per-site",
 ];
 
-/** Starts a headless Chromium with an empty profile: the one in SVC_CHROMIUM, else the one of the system. */
-export async function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS, timeout: 60_000 });
+/** Starts a headless Chromium with an empty profile: the given one, else the one of `chromiumPath`. */
+export async function startBrowser(executablePath = chromiumPath()): Promise<Browser> {
+  return chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: 60_000 });
 }
 
-function chromiumPath(): string {
+/** Returns the path of the Chromium in SVC_CHROMIUM, else of the one of the system. Throws if there is none. */
+export function chromiumPath(): string {
   const named = process.env.SVC_CHROMIUM;
   if (named !== undefined && named !== "") return named;
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
