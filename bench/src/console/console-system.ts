@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
 import { chromiumPath, startBrowser } from "@svc-runtime/e2e/browser";
-import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
+import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
 import type { Browser } from "playwright-core";
 import type { ModuleEntry } from "../engine-process.ts";
 import { idleProgram } from "../pinning.ts";
@@ -44,7 +44,8 @@ export async function withConsole<Result>(
     undo.push(() => console.stop());
     const worker = connect(`ws://127.0.0.1:${engine.port}`, {
       name: "filler",
-      logger: silentLogger,
+      // Writes nothing here; a silent logger would send nothing to the engine either.
+      logger: createLogger({ write: () => {} }),
       handleSignals: false,
     });
     undo.push(() => worker.shutdown());

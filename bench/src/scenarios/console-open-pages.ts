@@ -71,6 +71,7 @@ export const consoleOpenPages: Scenario = {
       system.worker.registerFunction("shop::stock", order(system));
       system.worker.registerFunction("shop::price", order(system));
       await fill(SPANS, (at) => callNumber(system, at));
+      await checkStored(system);
       const none: Measured[] = [];
       const open: Record<keyof typeof PAGES, Measured[]> = { Traces: [], Logs: [], Dashboard: [] };
       const loads: Transfers[] = [];
@@ -157,6 +158,14 @@ async function firstLoad({ browser, url }: ConsoleSystem): Promise<Transfers> {
   } finally {
     await measured.close();
     await proxy.close();
+  }
+}
+
+/** Rejects if the engine does not keep the spans and log entries that the pages are measured with. */
+async function checkStored({ worker }: ConsoleSystem): Promise<void> {
+  for (const function_id of ["engine::traces::list", "engine::logs::list"]) {
+    const { total } = await worker.call<{ readonly total: number }>({ function_id, payload: { limit: 1 } });
+    if (total < SPANS * 0.9) throw new Error(`${function_id} finds ${total} entries, not ${SPANS}`);
   }
 }
 

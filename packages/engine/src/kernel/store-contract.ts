@@ -132,6 +132,11 @@ export interface StoreOptions {
   readonly shared?: string | undefined;
   /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
   readonly durability?: StoreDurability | undefined;
+  /**
+   * True: what the store does is less urgent than calls, e.g. queries of traces. Where the system allows that (Linux),
+   * its thread gets less processor time than the others while both have work. Default false.
+   */
+  readonly isBackground?: boolean | undefined;
   /** Called once, when the store has closed its file. */
   readonly onClosed?: () => void;
   /** Default: the module's. */

@@ -5,6 +5,7 @@ import type { BatchTime } from "./log-time.ts";
 import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+import { lowerThreadPriority } from "./thread-priority.ts";
 
 /** Interval between write attempts of a store that cannot write, in milliseconds. */
 const PROBE_MS = 500;
@@ -15,6 +16,7 @@ const port = parentPort;
 if (port === null)
   throw new Error("store-thread-entry.ts is the entry of a worker thread; use openStore of open-store.ts");
 const start = workerData as ThreadStart;
+if (start.isBackground) lowerThreadPriority();
 
 let session: Session | undefined;
 let reportedProblem: string | undefined;

@@ -10,6 +10,7 @@ export interface ThreadOptions {
   readonly procedures: URL;
   readonly driver: DriverName;
   readonly durability: StoreDurability;
+  readonly isBackground: boolean;
   readonly openTimeoutMs: number;
   readonly clock: Clock;
 }
@@ -60,8 +61,8 @@ export async function startThread(options: ThreadOptions, events: ThreadEvents):
 
 /** Resolves with undefined if the database was written to a new file. */
 async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
-  const { file, driver, durability } = options;
-  const workerData: ThreadStart = { file, procedures: options.procedures.href, driver, durability };
+  const { file, driver, durability, isBackground } = options;
+  const workerData: ThreadStart = { file, procedures: options.procedures.href, driver, durability, isBackground };
   const worker = new Worker(new URL("./store-thread-entry.js", import.meta.url), { workerData, name: "svc-store" });
   const thread = new WorkerThread(worker, options, events);
   return (await thread.opened) === "open" ? thread : undefined;

@@ -52,9 +52,26 @@ function openFiles(): string[] {
   });
 }
 
+/** Returns the nice values of this process's threads. Format: proc_pid_stat(5), field 19. */
+function niceValues(): number[] {
+  return readdirSync("/proc/self/task").map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
+  });
+}
+
 appliedSuite("a store in a file", () => open());
 
 describe("the store", () => {
+  it.runIf(process.platform === "linux")("runs background work in a thread of lower priority", async () => {
+    const normal = Math.max(...niceValues());
+    const store = await open();
+    expect(Math.max(...niceValues())).toBe(normal);
+    const background = await open({ isBackground: true });
+    expect(Math.max(...niceValues())).toBe(Math.max(normal, 10));
+    await Promise.all([store.close(), background.close()]);
+  });
+
   it("begins to commit a write that is alone before the event loop turns", async () => {
     const file = freshFile();
     const store = await open({ file });

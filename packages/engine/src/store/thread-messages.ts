@@ -10,6 +10,7 @@ export interface ThreadStart {
   readonly procedures: string;
   readonly driver: DriverName;
   readonly durability: StoreDurability;
+  readonly isBackground: boolean;
 }
 
 export interface Request {

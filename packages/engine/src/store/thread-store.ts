@@ -27,6 +27,7 @@ export interface ThreadStoreOptions {
   readonly file: string;
   readonly procedures: URL;
   readonly durability?: StoreDurability | undefined;
+  readonly isBackground?: boolean | undefined;
   readonly onClosed?: () => void;
   readonly log: Logger;
   readonly clock?: Clock;
@@ -350,6 +351,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
         procedures: this.#options.procedures,
         driver: this.#options.driver ?? defaultDriver(),
         durability: this.#options.durability ?? "durable",
+        isBackground: this.#options.isBackground ?? false,
         openTimeoutMs: this.#options.openTimeoutMs ?? 300_000,
         clock: this.#clock,
       },

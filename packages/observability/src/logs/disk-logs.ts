@@ -232,6 +232,7 @@ async function openOrReplaceDamaged({ file, log, clock, openStore }: DiskLogsPar
       log,
       clock,
       durability: "relaxed",
+      isBackground: true,
     });
   try {
     return await open();

@@ -4,6 +4,8 @@ import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";
 
 const DELAY_MS = 250;
+/** Nobody can follow a list that changes faster while many traces change. */
+const BUSY_DELAY_MS = 1_000;
 
 /**
  * Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. In a
@@ -12,11 +14,12 @@ const DELAY_MS = 250;
 export function provideTraceStream(context: ModuleContext<unknown>, reader: () => SpanReader): TraceFeed {
   const stream = context.streams.provideSystemStream({
     name: "svc.traces",
-    summary: "Summaries of traces as they begin, change and end; at most four events per second",
+    summary:
+      "Summaries of traces as they begin, change and end; at most four events per second, one while many traces change",
     snapshot: (id) => (id === undefined ? "[]" : "null"),
   });
   const feed = new TraceFeed({
-    ...{ reader, clock: context.clock, log: context.log, delayMs: DELAY_MS },
+    ...{ reader, clock: context.clock, log: context.log, delayMs: DELAY_MS, busyDelayMs: BUSY_DELAY_MS },
     onChange(rows: readonly TraceRow[]) {
       stream.publish({
         id: null,

@@ -35,6 +35,7 @@ async function open(file: string, openStore: OpenStore): Promise<Store<SpanProce
     procedures: new URL("./procedures.js", import.meta.url),
     clock: systemClock,
     durability: "relaxed",
+    isBackground: true,
   });
 }
 
