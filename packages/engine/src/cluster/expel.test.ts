@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { silentLogger } from "../kernel/logger.ts";
+import { createLogger } from "../kernel/logger.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { Expulsion, storeRunOf } from "./expel.ts";
 
@@ -8,10 +8,11 @@ const [OWN, OTHER] = ["own", "other"];
 function setUp({ isPeer }: { readonly isPeer: boolean }) {
   const clock = manualClock();
   const votes: string[] = [];
+  const logged: string[] = [];
   const peers = new Set(isPeer ? [OTHER] : []);
   const listeners: ((run: string) => void)[] = [];
   let members: readonly string[] = [storeRunOf(OWN, 0), storeRunOf(OTHER, 3)];
-  let settle: (() => void) | undefined;
+  let settle: ((failure?: Error) => void) | undefined;
   const stop = new Expulsion({
     presence: {
       hasPeer: (run) => peers.has(run),
@@ -26,25 +27,25 @@ function setUp({ isPeer }: { readonly isPeer: boolean }) {
         members: () => members,
         expel(run) {
           votes.push(run);
-          return new Promise((resolve) => {
-            settle = resolve;
+          return new Promise((resolve, reject) => {
+            settle = (failure) => (failure === undefined ? resolve() : reject(failure));
           });
         },
       },
     ],
     clock,
-    log: silentLogger,
+    log: createLogger({ level: "info", now: () => 0, write: ({ message }) => logged.push(message) }),
   }).start();
   const go = (): void => {
     peers.delete(OTHER);
     for (const listener of listeners) listener(OTHER);
   };
-  const settleVote = async (): Promise<void> => {
-    settle?.();
+  const settleVote = async (failure?: Error): Promise<void> => {
+    settle?.(failure);
     await new Promise((resolve) => setImmediate(resolve));
   };
   return {
-    ...{ clock, votes, peers, go, settleVote, stop },
+    ...{ clock, votes, logged, peers, go, settleVote, stop },
     leave: () => {
       members = [storeRunOf(OWN, 0)];
     },
@@ -87,5 +88,23 @@ describe("a member of a store", () => {
     expect(votes).toEqual([]);
     clock.advance(250);
     expect(votes).toEqual(["other/3"]);
+  });
+
+  it("is logged once when the votes begin, once when they fail, and once when they end", async () => {
+    const { clock, votes, logged, peers, go, settleVote } = setUp({ isPeer: true });
+    go();
+    for (let vote = 0; vote < 20; vote++) {
+      clock.advance(250);
+      await settleVote(new Error("no log"));
+    }
+    expect(votes).toHaveLength(20);
+    expect(logged).toEqual([
+      expect.stringContaining("voting to expel an engine from the stores"),
+      expect.stringContaining("votes to expel an engine cannot be written"),
+    ]);
+    peers.add(OTHER);
+    clock.advance(1_000);
+    expect(logged).toHaveLength(3);
+    expect(logged[2]).toContain("no longer voting to expel an engine");
   });
 });

@@ -47,6 +47,8 @@ export class Expulsion {
   /** Since when engines that have members are no peers, on the monotonic clock. */
   readonly #absentSince = new Map<string, number>();
   readonly #voting = new Set<string>();
+  /** Engines that this one votes against, and whether a failure was logged. */
+  readonly #logged = new Map<string, { hasFailed: boolean }>();
 
   constructor(parts: {
     readonly presence: EnginePresence;
@@ -85,17 +87,32 @@ export class Expulsion {
       }
     }
     for (const run of this.#absentSince.keys()) if (!absent.has(run)) this.#absentSince.delete(run);
+    for (const run of this.#logged.keys()) {
+      if (absent.has(run)) continue;
+      this.#logged.delete(run);
+      this.#parts.log.info("no longer voting to expel an engine: it has left the stores, or is a peer again", { run });
+    }
   }
 
   #vote(store: StoreMembers, member: string): void {
     const name = `${store.run} ${member}`;
     if (this.#voting.has(name)) return;
     this.#voting.add(name);
-    this.#parts.log.info("voting to expel a run from a store", { run: member });
     store
       .expel(member)
       // Without the log nothing can be decided. The next check votes again.
-      .catch((error: unknown) => this.#parts.log.warn("a vote could not be written", { run: member, error }))
+      .catch((error: unknown) => this.#failed(engineRunOf(member), error))
       .finally(() => this.#voting.delete(name));
+    const run = engineRunOf(member);
+    if (this.#logged.has(run)) return;
+    this.#logged.set(run, { hasFailed: false });
+    this.#parts.log.info("voting to expel an engine from the stores", { run });
+  }
+
+  #failed(run: string, error: unknown): void {
+    const logged = this.#logged.get(run);
+    if (logged === undefined || logged.hasFailed) return;
+    logged.hasFailed = true;
+    this.#parts.log.warn("votes to expel an engine cannot be written; trying until it is a peer again", { run, error });
   }
 }
