@@ -21,10 +21,11 @@ const shop = defineModule({
   name: "svc-shop",
   summary: "A shop",
   config: z.unknown(),
-  async start({ config }) {
+  async start({ config, provideFunction }) {
     started.push(config);
     if (fails) throw new Error("a test");
     await held;
+    provideFunction({ id: "shop::count", summary: "Counts", input: z.unknown(), handle: () => started.length });
     return { stop: () => void stopped++ };
   },
 });
@@ -101,4 +102,24 @@ it("stops a module that is being started when the engine stops", async () => {
   expect([started, stopped]).toEqual([[1, 1], 2]);
   await restarting;
   expect(engine.moduleStates()).toEqual([]);
+});
+
+it("refuses calls of a module that starts again with an error that can be repeated", async () => {
+  expect(await engine.call("shop::count", null)).toBe(1);
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  const refused = { code: "draining", retryable: true, executed: "no", message: expect.stringContaining("svc-shop") };
+  await expect(engine.call("shop::count", null)).rejects.toMatchObject(refused);
+  await turn();
+  expect(engine.moduleStates()).toMatchObject([{ state: "failed" }]);
+  await expect(engine.call("shop::count", null)).rejects.toMatchObject(refused);
+  fails = false;
+  await pauseEnds();
+  await restarting;
+  expect(await engine.call("shop::count", null)).toBe(3);
+
+  const removing = engine.restartModule("svc-shop");
+  await engine.applyModules([]);
+  await removing;
+  await expect(engine.call("shop::count", null)).rejects.toMatchObject({ code: "function_not_found" });
 });

@@ -8,6 +8,7 @@ import type { Module, RunningModule } from "./module.ts";
 import { type ContextPorts, ModuleContexts, type ModuleEnvironment } from "./module-context.ts";
 import { ModuleProvider } from "./module-provider.ts";
 import { Scope } from "./scope.ts";
+import { refuseWhileStartingAgain } from "./starting-again.ts";
 
 /** The parts of the kernel that the host uses. */
 export interface HostPorts extends ContextPorts {
@@ -146,11 +147,20 @@ export class ModuleHost {
 
   /**
    * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. Ends
-   * if the module is not requested any more.
+   * if the module is not requested any more. Meanwhile calls of its functions fail with `draining`.
    */
   async restart(instanceName: string): Promise<void> {
     const running = this.#running.get(instanceName);
     if (running === undefined) return;
+    const admitCalls = refuseWhileStartingAgain(running.provider, this.#ports.registry);
+    try {
+      await this.#startAgain(instanceName, running);
+    } finally {
+      admitCalls();
+    }
+  }
+
+  async #startAgain(instanceName: string, running: Running): Promise<void> {
     await this.#asStarting(instanceName, () => this.#stop(running));
     for (;;) {
       const request = this.#requested.get(instanceName);
