@@ -32,6 +32,7 @@ const CLASS_NAMES = {
   triggerregistrationresult: "TriggerRegistrationResult",
   registerservice: "RegisterService",
   reattach: "Reattach",
+  draining: "Draining",
   ping: "Ping",
   pong: "Pong",
   error: "ErrorFrame",

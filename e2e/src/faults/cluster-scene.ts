@@ -15,6 +15,7 @@ export type StoreName = (typeof STORES)[number];
 
 const CLUSTER = "faults";
 const START_MS = 90_000;
+const STOP_MS = 60_000;
 const SETTLE_MS = 60_000;
 
 interface Node {
@@ -30,6 +31,8 @@ export class ClusterScene {
   readonly #nodes = new Map<NodeName, Node>();
   /** How long each start of an engine took, in milliseconds. */
   readonly startMs: number[] = [];
+  /** Path of another `svc` for the first start of the engines. */
+  #program: string | undefined;
   /** Ends of processes that nobody killed. */
   readonly unexpected: string[] = [];
   readonly #killed = new Set<EngineProcess>();
@@ -46,16 +49,20 @@ export class ClusterScene {
     readonly data?: string;
     /** Addresses of the servers for an engine, e.g. of proxies. Default: the servers' own. */
     readonly natsOf?: (name: NodeName, servers: readonly NatsServer[]) => Promise<readonly string[]>;
+    /** Path of another `svc` than the repository's, for the first start of the engines. */
+    readonly program?: string;
   }): Promise<ClusterScene> {
-    const { folder, data = join(folder, "data"), natsOf } = options;
+    const { folder, data = join(folder, "data"), natsOf, program } = options;
     const servers = await startNatsServers(CLUSTER, NODES.length, { storeFolder: join(data, "nats") });
     const scene = new ClusterScene(servers);
+    scene.#program = program;
     const add = async (name: NodeName): Promise<void> => {
       const nats = (await natsOf?.(name, servers.servers)) ?? servers.urls;
       await scene.#add(name, { project: join(folder, name), dataDir: join(data, name), nats });
     };
     try {
       await Promise.all(NODES.map(add));
+      scene.#program = undefined;
     } catch (error) {
       await scene.close();
       throw error;
@@ -89,7 +96,11 @@ workers:
 
   async #started(name: NodeName, cwd: string, ports: Ports): Promise<EngineProcess> {
     const from = performance.now();
-    const engine = await within(START_MS, `the start of engine ${name}`, startEngine({ cwd, ports }));
+    const engine = await within(
+      START_MS,
+      `the start of engine ${name}`,
+      startEngine({ cwd, ports, ...(this.#program === undefined ? {} : { program: this.#program }) }),
+    );
     void engine.exited.then((code) => {
       if (!this.#killed.has(engine))
         this.unexpected.push(`engine ${name} ended by itself (${code}): ${engine.output().slice(-2_000)}`);
@@ -116,6 +127,16 @@ workers:
     if (signal === "SIGCONT") this.live.add(name);
     else this.live.delete(name);
     engine.child.kill(signal);
+  }
+
+  /** Stops an engine with SIGTERM. Resolves when it has ended. */
+  async stop(name: NodeName): Promise<void> {
+    const { engine } = this.node(name);
+    this.#killed.add(engine);
+    this.live.delete(name);
+    engine.child.kill("SIGTERM");
+    const code = await within(STOP_MS, `the stop of engine ${name}`, engine.exited);
+    if (code !== 0) this.unexpected.push(`engine ${name} ended with ${code} after SIGTERM`);
   }
 
   /** Starts an engine that was killed again. Resolves when it is up. */

@@ -211,7 +211,14 @@ class Engine implements RunningEngine {
       modules: [
         engineFunctions(() => this.#info(), {
           config: () => effectiveConfig(this.#active.config, parts.modules),
-          nodes: { own: () => this.#nodeFacts(), gone: () => kernel.nodes?.gone() ?? [] },
+          nodes: {
+            own: () => this.#nodeFacts(),
+            gone: () => kernel.nodes?.gone() ?? [],
+            drain: kernel.nodes && {
+              start: (timeoutMs) => void kernel.nodes?.drain.start(timeoutMs),
+              end: () => kernel.nodes?.drain.end(),
+            },
+          },
         }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
@@ -334,6 +341,9 @@ class Engine implements RunningEngine {
     const { nodes, health } = this.#kernel;
     if (cluster === undefined || nodes === undefined) return;
     health.report("cluster", "engine", () => cluster.health());
+    this.#listeners.mounts.reportReadiness(() =>
+      nodes.drain.state === "up" ? undefined : `the engine is ${nodes.drain.state}: its workers are at other engines`,
+    );
     cluster.start(nodes);
   }
 
@@ -343,14 +353,17 @@ class Engine implements RunningEngine {
   }
 
   async #drainAndStop(graceMs: number): Promise<void> {
+    const from = performance.now();
     await this.#stopWatching();
     this.#stopWatchingCertificates();
+    // First, while calls are still taken, so that workers and clients that know another engine lose none.
+    await this.#kernel.nodes?.drain.start(graceMs);
     this.#listeners.startDraining();
     this.#host.startDraining();
     this.#cluster?.startDraining();
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { in_flight: inFlight, grace_ms: graceMs });
-    const isIdle = await this.#kernel.router.drain(graceMs);
+    const isIdle = await this.#kernel.router.drain(Math.max(0, graceMs - (performance.now() - from)));
     if (!isIdle)
       this.#log.warn("calls were still in flight when the grace period ended", {
         in_flight: this.#kernel.router.counts.inFlight,
@@ -399,7 +412,7 @@ class Engine implements RunningEngine {
     const { node, durability, durabilityReason, stores } = this.#cluster?.report() ?? {};
     return {
       name: node ?? hostname(),
-      isDraining: this.#stopping !== undefined,
+      state: this.#stopping === undefined ? (this.#kernel.nodes?.drain.state ?? "up") : "draining",
       callsInFlight: this.#kernel.router.counts.inFlight,
       durability,
       durabilityReason,

@@ -9,6 +9,8 @@ export const FEATURES = [
   "caller",
   /** Sends `timeout_ms` and relies on the engine for deadlines. Without it calls have the legacy deadline. */
   "deadlines",
+  /** Leaves for another engine of the cluster, if it knows one, when it gets `draining`. */
+  "draining",
   /** Accepts `error.details`. */
   "error_details",
   /** Accepts `job` in `invokefunction`. */

@@ -65,8 +65,11 @@ export interface NodeListing {
   readonly run: string;
   /** True for the engine that was asked. */
   readonly self: boolean;
-  /** `silent`: it is there and did not answer in time. */
-  readonly state: "up" | "draining" | "silent" | "gone";
+  /**
+   * `draining`: its workers go to other engines, or it stops. `drained`: it has no workers. `silent`: it is there and did
+   * not answer in time.
+   */
+  readonly state: "up" | "draining" | "drained" | "silent" | "gone";
   /** Why it is silent or gone. */
   readonly reason: string | null;
   /** When it went. */

@@ -129,6 +129,13 @@ export const messageSchemas = {
     previous_worker_id: z.string(),
     reattach_token: optional(z.string()),
   }),
+  draining: z.object({
+    type: z.literal("draining"),
+    within_ms: optional(z.int().min(0)).meta({
+      description:
+        "Set by an engine that is cut off from its cluster: leave after this many milliseconds, also if calls are in flight. Absent: leave when none is",
+    }),
+  }),
   ping: z.object({ type: z.literal("ping") }),
   pong: z.object({ type: z.literal("pong") }),
   error: z.object({ type: z.literal("error"), error: wireErrorSchema }),

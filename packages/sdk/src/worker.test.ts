@@ -737,3 +737,102 @@ describe("the browser entry", () => {
     }
   });
 });
+
+describe("an engine that is drained", () => {
+  let next: FakeEngine;
+  let roaming: Worker;
+  const resultOf = ({ invocation_id, function_id }: Frame, result: unknown): Frame => ({
+    ...{ type: "invocationresult", invocation_id, function_id, result },
+  });
+
+  beforeEach(async () => {
+    await worker.connected();
+    next = await FakeEngine.start();
+    roaming = connect(`${engine.address},${next.address}`, {
+      name: "roaming",
+      logger: silentLogger,
+      handleSignals: false,
+      reconnect: { initialDelayMs: 1 },
+    });
+    extra.push(roaming);
+    // The engine sends to the last connection.
+    await roaming.connected();
+  });
+  afterEach(() => next.stop());
+
+  it("is left for the next address when nothing is in flight, and calls made meanwhile go there", async () => {
+    const first = roaming.call({ function_id: "first" });
+    const sent = await engine.frame({ function_id: "first" });
+    engine.send({ type: "draining" });
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" });
+    const second = roaming.call({ function_id: "second" });
+    engine.send(resultOf(sent, "here"));
+    expect(await first).toBe("here");
+    next.send(resultOf(await next.frame({ function_id: "second" }), "there"));
+    expect(await second).toBe("there");
+    expect(engine.frames.some(({ function_id }) => function_id === "second")).toBe(false);
+  });
+
+  it("is not left while a handler runs, which may need calls of its own", async () => {
+    let finish = (): void => {};
+    const running = new Promise<void>((started) => {
+      roaming.registerFunction("slow", () => {
+        started();
+        return new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      });
+    });
+    await engine.frame({ type: "registerfunction", id: "slow" });
+    engine.send(invoke("slow", null));
+    await running;
+    engine.send({ type: "draining" });
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" });
+    const inner = roaming.call({ function_id: "inner" });
+    engine.send(resultOf(await engine.frame({ function_id: "inner" }), 1));
+    expect(await inner).toBe(1);
+    finish();
+    await answerOf();
+    engine.send({ type: "draining" });
+    await next.frame({ type: "registerfunction", id: "slow" });
+  });
+
+  it("gets new calls again if those in flight take long", async () => {
+    void roaming.call({ function_id: "long" }).catch(() => {});
+    await engine.frame({ function_id: "long" });
+    engine.send({ type: "draining" });
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" });
+    void roaming.call({ function_id: "short" }).catch(() => {});
+    await engine.frame({ function_id: "short" });
+    expect(next.sockets).toHaveLength(0);
+  });
+
+  it("is left with calls in flight if it is cut off, but not again soon", async () => {
+    const long = roaming.call({ function_id: "long" });
+    const fails = expect(long).rejects.toMatchObject({ code: "disconnected" });
+    await engine.frame({ function_id: "long" });
+    engine.send({ type: "draining", within_ms: 1 });
+    await fails;
+    await next.frame({ function_id: "engine::workers::register" });
+    await roaming.connected();
+    next.send({ type: "draining", within_ms: 1 });
+    next.send({ type: "ping" });
+    await next.frame({ type: "pong" });
+    void roaming.call({ function_id: "f" }).catch(() => {});
+    await next.frame({ function_id: "f" });
+  });
+
+  it("is not left by a worker that knows no other", async () => {
+    const alone = open();
+    await alone.connected();
+    engine.send({ type: "draining" });
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" });
+    const call = alone.call({ function_id: "f" });
+    engine.send(resultOf(await engine.frame({ function_id: "f" }), 1));
+    expect(await call).toBe(1);
+  });
+});

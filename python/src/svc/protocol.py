@@ -19,6 +19,7 @@ FEATURES = (
     "cancel",
     "caller",
     "deadlines",
+    "draining",
     "error_details",
     "job",
     "logs",
@@ -342,6 +343,14 @@ class _Reattach(TypedDict):
 
 class Reattach(_Reattach, total=False):
     reattach_token: str | None
+
+
+class _Draining(TypedDict):
+    type: Literal["draining"]
+
+
+class Draining(_Draining, total=False):
+    within_ms: int | None
 
 
 class Ping(TypedDict):

@@ -6,6 +6,7 @@ import type { Shell } from "../shell.ts";
 import { sayReason } from "../terminal/notes.ts";
 import { table } from "../terminal/table.ts";
 import { ago } from "../terminal/times.ts";
+import { nodesDrainCommand, nodesUndrainCommand } from "./nodes-drain.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface NodesOptions extends EngineOptions {
@@ -20,9 +21,11 @@ export function nodesCommand(shell: Shell): Command {
       "List the engines of the cluster, as one of them sees them: state, address, load, how many entries of the logs each still has to apply, and how far its clock is from that of the engine that was asked. An engine that is alone lists itself.",
     )
     .addOption(jsonOption())
+    .addCommand(nodesDrainCommand(shell))
+    .addCommand(nodesUndrainCommand(shell))
     .addHelpText(
       "after",
-      "\nExamples:\n  svc nodes\n  svc nodes --json | jq '.nodes[] | {name, state}'\n  svc nodes --url ws://10.0.0.1:49134,ws://10.0.0.2:49134\n",
+      "\nExamples:\n  svc nodes\n  svc nodes drain a\n  svc nodes --json | jq '.nodes[] | {name, state}'\n  svc nodes --url ws://10.0.0.1:49134,ws://10.0.0.2:49134\n",
     );
   return withEngineOptions(command).action((own: NodesOptions) => list(shell, command, allOptions(own, command)));
 }

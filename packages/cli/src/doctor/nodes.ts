@@ -35,6 +35,13 @@ export function findingsOf(node: NodeListing, all: readonly NodeListing[]): read
       },
     ];
   const found: Finding[] = [];
+  if (state === "drained")
+    found.push({
+      check,
+      status: "warning",
+      message: "drained: no worker may connect to it",
+      remedy: `Stop it, or take it back: svc nodes undrain ${node.name}`,
+    });
   const warn = (message: string, remedy: string): void =>
     void found.push({ check, status: "warning", message, remedy });
   for (const { store, behind, problem } of report.stores) {

@@ -83,6 +83,8 @@ export interface RemoteNode {
   readonly run: string;
   /** Calls in flight there, as far as is known. */
   readonly load: number;
+  /** True if it gets a call only when no other node can run it: it may still have the last worker of a function. */
+  readonly isDraining: boolean;
 }
 
 /** Runs calls of functions: a worker's connection, a module, or a worker that is connected to another node. */
@@ -97,6 +99,8 @@ export interface Provider {
   readonly inFlight: number;
   /** True if it gets a call only when no other provider can run it (`WorkerStandby`). */
   readonly isStandby: boolean;
+  /** True if it gets only calls that finish other in-flight work, and those only if no other provider can run them. */
+  readonly isLeaving?: boolean;
   /** Set for a worker that is connected to another node. */
   readonly remote?: RemoteNode | undefined;
   refusal(): Refusal | undefined;

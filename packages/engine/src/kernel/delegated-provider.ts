@@ -47,6 +47,10 @@ export class DelegatedProvider implements Provider {
     return this.#session.isStandby;
   }
 
+  get isLeaving(): boolean {
+    return this.#session.isLeaving;
+  }
+
   get inFlight(): number {
     return this.#running.size;
   }

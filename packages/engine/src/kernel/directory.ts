@@ -73,7 +73,10 @@ export interface DirectoryChange {
 export interface Directory {
   functions(): readonly FunctionView[];
   functionById(id: string): FunctionView | undefined;
-  /** Returns whether a worker or module of this node provides the function, not only one of another node. */
+  /**
+   * Returns whether a worker or module of this node provides the function, not only one of another node or one that is
+   * leaving.
+   */
   isProvidedHere(id: string): boolean;
   workers(): readonly WorkerView[];
   /**

@@ -1,5 +1,6 @@
 import type { FunctionId } from "@svc-runtime/protocol";
 import { makerOf } from "../access/principal.ts";
+import type { Provider } from "./call.ts";
 import type {
   Counters,
   Directory,
@@ -70,7 +71,10 @@ export class LiveDirectory implements Directory {
   }
 
   isProvidedHere(id: string): boolean {
-    return (this.#registry.find(id as FunctionId)?.localCount ?? 0) > 0;
+    const entry = this.#registry.find(id as FunctionId);
+    for (let at = 0; at < (entry?.localCount ?? 0); at++)
+      if (entry?.registrations[at]?.provider.isLeaving !== true) return true;
+    return false;
   }
 
   eachWorker(visit: (worker: WorkerLoad) => void): void {
@@ -263,9 +267,13 @@ function triggerTypeView(entries: TriggerTypeEntries, instanceCount: number): Tr
 }
 
 function statusOf(entry: FunctionEntry): FunctionStatus {
-  const refusals = entry.registrations.map(({ provider }) => provider.refusal());
+  const refusals = entry.registrations.map(({ provider }) => (isGoing(provider) ? "draining" : provider.refusal()));
   if (refusals.includes(undefined)) return "available";
   return refusals.includes("overloaded") ? "busy" : "draining";
+}
+
+function isGoing({ isLeaving, remote }: Provider): boolean {
+  return isLeaving === true || remote?.isDraining === true;
 }
 
 /** Returns the first part of the id for a worker that has not introduced itself yet. */

@@ -88,6 +88,8 @@ export type Choice =
 export interface ChoiceLimits {
   /** No other node may get the call. */
   readonly onlyHere?: boolean | undefined;
+  /** The call finishes other in-flight work, so a worker that is leaving may get it if there is no other. */
+  readonly whileDraining?: boolean;
   /** The run of a node that has refused the call. */
   readonly exceptRun?: string | undefined;
 }
@@ -101,9 +103,18 @@ const PREFER_LOCAL_BELOW = 8;
  * it, or if the local ones have much more to do.
  */
 export function chooseProvider(entry: FunctionEntry, limits?: ChoiceLimits): Choice {
-  const choice = chooseLocal(entry);
-  if (entry.localCount === entry.registrations.length || limits?.onlyHere) return choice;
-  return chooseNode(entry, choice, limits?.exceptRun);
+  const local = chooseLocal(entry);
+  const isLocal = entry.localCount === entry.registrations.length || limits?.onlyHere;
+  const choice = isLocal ? local : chooseNode(entry, local, limits?.exceptRun);
+  return "refusal" in choice && limits?.whileDraining ? chooseLeaving(entry, choice) : choice;
+}
+
+function chooseLeaving({ registrations, localCount }: FunctionEntry, refused: Choice): Choice {
+  for (const registration of registrations.slice(0, localCount)) {
+    const { provider } = registration;
+    if (provider.isLeaving === true && provider.refusal() === undefined) return { registration };
+  }
+  return refused;
 }
 
 function chooseNode(
@@ -115,19 +126,22 @@ function chooseNode(
   if (here?.provider.builtIn || (here !== undefined && here.provider.inFlight <= PREFER_LOCAL_BELOW)) return local;
   let best: Registration | undefined;
   let least = Number.POSITIVE_INFINITY;
+  let draining: Registration | undefined;
   let refusal = "refusal" in local ? local.refusal : undefined;
   for (let at = localCount; at < registrations.length; at++) {
     const candidate = registrations[at] as Registration;
     const { remote } = candidate.provider;
     if (remote === undefined || remote.run === exceptRun || remote.load >= least) continue;
     const refused = candidate.provider.refusal();
-    if (refused === undefined) {
+    if (refused === undefined && remote.isDraining) draining ??= candidate;
+    else if (refused === undefined) {
       best = candidate;
       least = remote.load;
     } else if (refusal !== "overloaded") refusal = refused;
   }
   if (here !== undefined)
     return best !== undefined && here.provider.inFlight > 2 * least ? { registration: best } : local;
+  best ??= draining;
   return best === undefined ? { refusal: refusal ?? "elsewhere" } : { registration: best };
 }
 
@@ -141,6 +155,7 @@ function chooseLocal(entry: FunctionEntry): Choice {
   let overloaded = false;
   for (let step = 0; step < count; step++) {
     const candidate = registrations[(entry.turn + step) % count] as Registration;
+    if (candidate.provider.isLeaving === true) continue;
     const refusal = candidate.provider.refusal();
     if (refusal !== undefined) {
       overloaded ||= refusal === "overloaded";

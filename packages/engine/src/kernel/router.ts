@@ -117,7 +117,8 @@ export class Router {
   refused(call: Call, error: CallError): void {
     if (call.settled) return;
     const entry = call.isRerouted ? undefined : this.#registry.find(call.functionId);
-    const choice = entry && chooseProvider(entry, { exceptRun: call.provider.remote?.run });
+    const choice =
+      entry && chooseProvider(entry, { exceptRun: call.provider.remote?.run, whileDraining: call.whileDraining });
     if (choice === undefined || "refusal" in choice) {
       this.settle(call, { ok: false, error, cause: "not_delivered" });
       return;

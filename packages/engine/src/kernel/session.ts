@@ -101,6 +101,8 @@ export class Session implements Provider, TriggerOwner {
   readonly builtIn = false;
   /** Set by `StandbyWorkers`. */
   isStandby = false;
+  /** Set by `Drain`: the worker gets no new calls, except those that finish other in-flight work. */
+  isLeaving = false;
   /** Calls in flight in this worker. */
   readonly held = new PendingCalls();
   /** Void calls in flight from this worker. They count towards the limit of calls in flight. */
@@ -208,6 +210,11 @@ export class Session implements Provider, TriggerOwner {
 
   get inFlight(): number {
     return this.held.size;
+  }
+
+  /** True if no call of or to this worker is in flight. */
+  get isIdle(): boolean {
+    return this.held.size === 0 && this.voidCalls === 0 && (this.#made?.size ?? 0) === 0;
   }
 
   /** Sends the first frame of every connection. */

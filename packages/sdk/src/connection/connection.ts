@@ -133,6 +133,20 @@ export class Connection {
     this.#socket?.terminate();
   }
 
+  /** Whether there is another engine to go to. */
+  get knowsOthers(): boolean {
+    return this.#addresses.length > 1;
+  }
+
+  /** Closes the connection with a handshake, after which an attempt at the next address follows. */
+  leave(reason: string): void {
+    const socket = this.#socket;
+    if (!this.#open || socket === undefined) return;
+    this.#dropReason = reason;
+    this.#after(CLOSE_TIMEOUT_MS, () => socket.terminate());
+    socket.close();
+  }
+
   /**
    * Closes the connection without a new attempt. Resolves when the socket is closed, after one second at the latest.
    */

@@ -10,6 +10,7 @@ const TYPES = [
   "unregistertrigger",
   "triggerregistrationresult",
   "error",
+  "draining",
   "ping",
   "pong",
 ] as const;
@@ -56,6 +57,7 @@ const MEMBERS = [
   "metadata",
   "error",
   "status",
+  "within_ms",
   "unknown",
 ];
 const members = fc.record(Object.fromEntries(MEMBERS.map((name) => [name, value])), { requiredKeys: [] });

@@ -11,6 +11,7 @@ type ControlType =
   | "unregistertrigger"
   | "triggerregistrationresult"
   | "error"
+  | "draining"
   | "ping"
   | "pong";
 
@@ -25,6 +26,7 @@ const text: Reader = (value) => (typeof value === "string" ? value : INVALID);
 const name: Reader = (value) => (typeof value === "string" && nameProblem(value, "") === undefined ? value : INVALID);
 const uuid: Reader = (value) => (typeof value === "string" && isUuid(value) ? value : INVALID);
 const status: Reader = (value) => (value === "active" || value === "inactive" || value === "error" ? value : INVALID);
+const count: Reader = (value) => (Number.isSafeInteger(value) && (value as number) >= 0 ? value : INVALID);
 const record: Reader = (value) => (isObject(value) ? value : INVALID);
 
 /** On this wire null stands for an absent member. */
@@ -66,6 +68,7 @@ const FIELDS: {
     reason: optional(text),
   },
   error: { error: wireError },
+  draining: { within_ms: optional(count) },
   ping: {},
   pong: {},
 };

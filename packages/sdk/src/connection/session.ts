@@ -41,6 +41,11 @@ export interface SessionOutput {
   /** Receives a trigger of a type of this worker, whose binding must be answered. */
   bind(message: MessageOf<"registertrigger">): void;
   unbind(id: string): void;
+  /**
+   * This worker should go on at another engine, if it knows one: when no call is in flight, or after `withinMs`
+   * milliseconds.
+   */
+  draining(withinMs: number | undefined): void;
   /** The connection ended. The engine has failed the calls to this worker, and sends the bindings again. */
   disconnected(): void;
   triggerResult(id: string, result: TriggerResult): void;
@@ -86,6 +91,7 @@ export class Session {
   readonly #unregistering = new Set<string>();
   #onDrained: (() => void) | undefined;
   #open = false;
+  #isHolding = false;
   #previous: { readonly workerId: string; readonly token: string | undefined } | undefined;
 
   constructor(options: SessionOptions) {
@@ -120,6 +126,7 @@ export class Session {
    */
   opened(nowMs: number): void {
     this.#open = true;
+    this.#isHolding = false;
     if (this.#previous !== undefined) {
       this.#output.send(
         encodeMessage({
@@ -132,6 +139,27 @@ export class Session {
     this.#output.send(this.#introduction);
     for (const frame of this.#registrations.replay()) this.#output.send(frame);
     this.advance(nowMs);
+    this.#writeWaiting();
+  }
+
+  /** True while new calls wait although the socket is open. */
+  get isHolding(): boolean {
+    return this.#isHolding;
+  }
+
+  /** Lets new calls wait for the next connection, or for `release`. */
+  hold(): void {
+    this.#isHolding = this.#open;
+  }
+
+  /** Sends the calls that `hold` made wait. */
+  release(): void {
+    if (!this.#isHolding) return;
+    this.#isHolding = false;
+    this.#writeWaiting();
+  }
+
+  #writeWaiting(): void {
     for (const call of this.#pending.takeWaiting()) if (call.waiting !== undefined) this.#write(call, call.waiting);
   }
 
@@ -141,6 +169,7 @@ export class Session {
   closed(): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#isHolding = false;
     this.#drained();
     this.#engineKeepsDeadlines = false;
     for (const call of this.#pending.takeSent()) {
@@ -166,16 +195,12 @@ export class Session {
 
   /** Returns one promise per pending call, which resolves when the call ends. */
   callEnds(): readonly Promise<void>[] {
-    return this.#pending.all().map(
-      (call) =>
-        new Promise<void>((resolve) => {
-          const before = call.onEnd;
-          call.onEnd = () => {
-            before?.();
-            resolve();
-          };
-        }),
-    );
+    return this.#pending.all().map(endOf);
+  }
+
+  /** Like `callEnds`, without the calls that were not sent. */
+  sentCallEnds(): readonly Promise<void>[] {
+    return [...this.#pending.sent()].map(endOf);
   }
 
   /** Fails every pending call, sent or not. For the shutdown of the worker. */
@@ -282,7 +307,7 @@ export class Session {
       resolve,
       reject,
     );
-    if (this.#open) this.#write(call, frame);
+    if (this.#open && !this.#isHolding) this.#write(call, frame);
     else if (this.#pending.full) throw queueFull(request.functionId);
     else this.#pending.addWaiting(call, frame);
     return call;
@@ -347,6 +372,7 @@ export class Session {
     error: (message) => this.#onError(message.error),
     ping: () => this.sendIfOpen('{"type":"pong"}'),
     pong: () => this.#drained(),
+    draining: (message) => this.#output.draining(message.within_ms),
     not_json: ({ frame, problem }) =>
       this.#output.readMalformed(frame, (call) =>
         this.#onMalformed(call === undefined ? `the frame is not JSON: ${problem}` : "the payload is not JSON", call),
@@ -431,4 +457,14 @@ export function functionNotFound(id: string): WireError {
 
 export function triggerTypeNotFound(id: string): WireError {
   return { code: "trigger_type_not_found", message: `Trigger type ${id} not found` };
+}
+
+function endOf(call: PendingCall): Promise<void> {
+  return new Promise((resolve) => {
+    const before = call.onEnd;
+    call.onEnd = () => {
+      before?.();
+      resolve();
+    };
+  });
 }

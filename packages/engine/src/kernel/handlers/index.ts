@@ -42,6 +42,7 @@ const handlers: { readonly [Type in MessageType]: Handler<Type> } = {
   pong: ignore,
   registerservice: ignore,
   workerregistered: ignore,
+  draining: ignore,
   error: ignore,
 };
 

@@ -219,7 +219,7 @@ describe("a worker of another node", () => {
     for (const run of ["x", "y", "z"]) {
       const provider: Provider = {
         ...{ workerId: run, name: run, builtIn: false, principal: TRUSTED, inFlight: 0, isStandby: false },
-        remote: { run, load: 0 },
+        remote: { run, isDraining: false, load: 0 },
         refusal: () => undefined,
         deliver(call) {
           asked.push(run);

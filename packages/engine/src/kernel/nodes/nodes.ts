@@ -15,6 +15,7 @@ import type { ThrottledLog } from "../throttled-log.ts";
 import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { WorkerLimits } from "../worker-limits.ts";
 import { AskNodes } from "./ask-nodes.ts";
+import { Drain } from "./drain.ts";
 import { Mirror } from "./mirror.ts";
 import type { NodeLink } from "./node-link.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
@@ -116,6 +117,8 @@ export class Nodes implements PeerListener {
   readonly #gone = new Map<string, GoneNode>();
   /** Questions of modules to the same modules of all nodes. */
   readonly questions: AskNodes;
+  /** Takes the workers from this node. */
+  readonly drain: Drain;
   #undos: Undo[] = [];
 
   constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
@@ -140,6 +143,10 @@ export class Nodes implements PeerListener {
     });
     this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
     ports.channels.setHome(homeOf(identity.run));
+    this.drain = new Drain({
+      ...ports,
+      notifyPeers: (isDraining) => this.#table.setState(isDraining ? "draining" : "up"),
+    });
   }
 
   /** This run of the node. */
@@ -159,11 +166,12 @@ export class Nodes implements PeerListener {
 
   /** Notifies the peers that this node takes no new calls. */
   startDraining(): void {
-    this.#table.startDraining();
+    this.#table.setState("draining");
   }
 
   /** Leaves the cluster. Calls in flight at peers fail. */
   stop(): void {
+    this.drain.stop();
     this.#table.stop();
     for (const undo of this.#undos.splice(0)) undo();
   }

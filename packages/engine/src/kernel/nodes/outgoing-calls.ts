@@ -41,8 +41,11 @@ export class OutgoingCalls {
     return (this.#peer.hello?.load ?? 0) + this.#held.size;
   }
 
+  get isDraining(): boolean {
+    return this.#peer.isDraining;
+  }
+
   refusal(): Refusal | undefined {
-    if (this.#peer.isDraining) return "draining";
     return this.#held.size >= this.#ports.maxCallsHeld || this.#peer.isFull ? "overloaded" : undefined;
   }
 

@@ -179,7 +179,7 @@ describe("presence", () => {
     net.settle();
     load = 7;
     net.advance(1_000);
-    b.table.startDraining();
+    b.table.setState("draining");
     net.settle();
     expect(a.events).toEqual(["b up", "b up 7", "b draining 7"]);
     expect(a.peer(b).isDraining).toBe(true);

@@ -102,9 +102,10 @@ export class PeerTable {
     link.sendToAll(encodeNodeHello(this.#hello()));
   }
 
-  /** Notifies the peers that this node takes no new calls. */
-  startDraining(): void {
-    this.#state = "draining";
+  /** Notifies the peers whether this node takes new calls. */
+  setState(state: NodeHello["state"]): void {
+    if (this.#state === state) return;
+    this.#state = state;
     for (const peer of this.#peers.values()) peer.send({ type: "hello", hello: this.#hello() });
   }
 

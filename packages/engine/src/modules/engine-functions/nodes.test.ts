@@ -13,7 +13,7 @@ const INFO = {
 } as EngineInfo;
 const FACTS: NodeFacts = {
   name: "alone",
-  isDraining: false,
+  state: "up",
   callsInFlight: 2,
   durability: undefined,
   durabilityReason: undefined,
@@ -25,8 +25,18 @@ async function nodesAt(engine: InMemoryEngine): Promise<readonly NodeListing[]> 
   return nodes;
 }
 
+it("an engine that is alone cannot be drained", async () => {
+  const nodes = { own: () => FACTS, gone: () => [], drain: undefined };
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => ({ ...INFO, instance_id: "r" }), { nodes })] });
+  await expect(engine.call("engine::nodes::drain", { node: "alone" })).rejects.toMatchObject({
+    code: "invalid_request",
+    message: expect.stringContaining("not in a cluster"),
+  });
+  await engine.stop();
+});
+
 it("engine::nodes::list lists an engine that is alone", async () => {
-  const nodes = { own: () => FACTS, gone: () => [] };
+  const nodes = { own: () => FACTS, gone: () => [], drain: undefined };
   const engine = await inMemoryEngine({
     modules: [engineFunctions(() => ({ ...INFO, instance_id: "run-1" }), { nodes })],
   });
@@ -55,8 +65,15 @@ describe("engine::nodes::list in a cluster", () => {
       modules: [
         engineFunctions(() => ({ ...INFO, instance_id: engine.kernel.identity.instanceId }), {
           nodes: {
-            own: () => ({ ...FACTS, name, durability: "durable", stores, ...more }),
+            own: () => {
+              const state = engine.kernel.nodes?.drain.state ?? "up";
+              return { ...FACTS, name, state, durability: "durable", stores, ...more };
+            },
             gone: () => engine.kernel.nodes?.gone() ?? [],
+            drain: {
+              start: (timeoutMs) => void engine.kernel.nodes?.drain.start(timeoutMs),
+              end: () => engine.kernel.nodes?.drain.end(),
+            },
           },
         }),
       ],
@@ -82,7 +99,7 @@ describe("engine::nodes::list in a cluster", () => {
   it("has a row for each engine, with logs and clocks compared, and remembers one that is gone", async () => {
     const a = await start("a", 10);
     await start("b", 7, 5_000, { durability: "relaxed", durabilityReason: "no sync" });
-    const c = await start("c", 9, 0, { isDraining: true });
+    const c = await start("c", 9, 0, { state: "draining" });
 
     const [first, second, third] = await nodesAt(a);
     expect(first).toMatchObject({ name: "a", self: true, state: "up", report: { clock_offset_ms: 0 } });
@@ -109,5 +126,90 @@ describe("engine::nodes::list in a cluster", () => {
       ...{ name: "c", state: "gone", report: null },
       reason: expect.stringContaining("for"),
     });
+  });
+
+  it("gives the workers of an engine to others, and takes them again", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const atA = await a.connectWorker({ name: "at a" });
+    const atB = await b.connectWorker({ name: "at b" });
+    atA.serve("f", () => "a");
+    atB.serve("f", () => "b");
+    await cluster.exchange();
+    expect(await a.call("f", null)).toBe("a");
+
+    await expect(a.call("engine::nodes::drain", { node: "c" })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("the cluster has no engine c; those that are there: a, b"),
+    });
+    await b.call("engine::nodes::drain", { node: "a" });
+    await atA.next(({ type }) => type === "draining");
+    // A client of a still gets answers, from b.
+    expect(await atA.call("f", null)).toMatchObject({ result: "b" });
+    expect(a.directory.isProvidedHere("f")).toBe(false);
+    expect((await nodesAt(b)).map(({ name, state }) => [name, state])).toEqual([
+      ["a", "draining"],
+      ["b", "up"],
+    ]);
+
+    // It knows no other engine.
+    await cluster.advance(1_200);
+    expect(await atA.closed).toMatchObject({ code: 1012 });
+    expect((await nodesAt(b))[0]).toMatchObject({ name: "a", state: "drained", report: { workers: 0 } });
+    expect(await a.call("f", null)).toBe("b");
+
+    const again = await a.connectWorker({ name: "again" });
+    again.serve("f", () => "again");
+    await cluster.advance(200);
+    expect(await a.call("f", null)).toBe("b");
+    await a.call("engine::nodes::undrain", { node: "a" });
+    await cluster.exchange();
+    expect(await a.call("f", null)).toBe("again");
+    expect((await nodesAt(b))[0]).toMatchObject({ state: "up" });
+    const cli = await a.connectWorker({ kind: "cli" });
+    await a.call("engine::nodes::drain", { node: "a", timeout_ms: 0 });
+    expect(await cli.call("f", null)).toMatchObject({ result: "b" });
+  });
+
+  it("keeps the last worker of a function until another one has arrived at another engine", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const first = await a.connectWorker({ name: "first" });
+    const last = await a.connectWorker({ name: "last" });
+    first.serve("f", () => "first");
+    last.serve("f", () => "last");
+    await cluster.exchange();
+    await a.call("engine::nodes::drain", { node: "a" });
+    await first.next(({ type }) => type === "draining");
+    await cluster.advance(1_200);
+    expect(await first.closed).toMatchObject({ code: 1012 });
+    for (const engine of [a, b]) expect(await engine.call("f", null)).toBe("last");
+    const arrived = await b.connectWorker({ name: "first" });
+    arrived.serve("f", () => "arrived");
+    await cluster.advance(200);
+    await last.next(({ type }) => type === "draining");
+    expect(await a.call("f", null)).toBe("arrived");
+  });
+
+  it("finishes what its workers run, also if that needs others of its workers, until the time is over", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const worker = await a.connectWorker();
+    worker.serve("inner", () => "inner");
+    worker.say({ type: "registerfunction", id: "outer" });
+    await cluster.exchange();
+    const outer = a.call("outer", null);
+    const { invocation_id } = await worker.next(({ type }) => type === "invokefunction");
+    const late = b.call("outer", null);
+    const lateFails = expect(late).rejects.toMatchObject({ code: "invocation_stopped" });
+    await worker.next(({ type }) => type === "invokefunction");
+
+    await b.call("engine::nodes::drain", { node: "a", timeout_ms: 5_000 });
+    expect(await worker.call("inner", null)).toMatchObject({ result: "inner" });
+    await expect(b.call("inner", null)).rejects.toMatchObject({ code: "draining", retryable: true });
+    worker.say({ type: "invocationresult", invocation_id, function_id: "outer", result: "done" });
+    expect(await outer).toBe("done");
+    await cluster.advance(4_500);
+    expect((await nodesAt(a))[0]).toMatchObject({ state: "draining" });
+    await cluster.advance(1_000);
+    await lateFails;
+    expect((await nodesAt(a))[0]).toMatchObject({ state: "drained" });
   });
 });

@@ -4,6 +4,9 @@ import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 
 const TOPIC = "engine::nodes";
+const DRAIN_TOPIC = "engine::nodes::drain";
+const DRAIN_MS = 30_000;
+const MAX_DRAIN_MS = 3_600_000;
 
 /** What the engine knows of itself and of other nodes. */
 export interface NodeSources {
@@ -16,11 +19,19 @@ export interface NodeSources {
     readonly goneAtMs: number;
     readonly reason: string;
   }[];
+  /** Takes the workers from this engine. Undefined if it is not in a cluster. */
+  readonly drain: NodeDrain | undefined;
+}
+
+interface NodeDrain {
+  /** Workers that still run calls after `timeoutMs` milliseconds are disconnected. */
+  start(timeoutMs: number): void;
+  end(): void;
 }
 
 export interface NodeFacts {
   readonly name: string;
-  readonly isDraining: boolean;
+  readonly state: "up" | "draining" | "drained";
   readonly callsInFlight: number;
   readonly durability: "durable" | "relaxed" | undefined;
   readonly durabilityReason: string | undefined;
@@ -43,7 +54,7 @@ interface EngineFacts {
 const answerSchema = z.object({
   name: z.string(),
   run: z.string(),
-  state: z.enum(["up", "draining"]),
+  state: z.enum(["up", "draining", "drained"]),
   now_ms: z.number(),
   version: z.string(),
   pid: z.number(),
@@ -57,7 +68,17 @@ const answerSchema = z.object({
 });
 type Answer = z.output<typeof answerSchema>;
 
-/** Provides `engine::nodes::list`. */
+/** A request to one of the nodes. The others ignore it. */
+const drainSchema = z.object({ node: z.string(), timeout_ms: z.number().nullable() });
+const drainAnswerSchema = z.object({ applied: z.boolean() });
+
+const nodeName = z
+  .string()
+  .min(1)
+  .max(256)
+  .meta({ description: "Name of the engine, as engine::nodes::list shows it" });
+
+/** Provides `engine::nodes::list`, `engine::nodes::drain` and `engine::nodes::undrain`. */
 export function provideNodeListing(
   {
     provideFunction,
@@ -72,7 +93,7 @@ export function provideNodeListing(
     if (sources === undefined) throw new CallError("internal", "this engine does not know the nodes");
     const { version, instance_id: run, pid, started_at_ms, addresses: listeners } = info();
     const { bridge, http, realtime } = listeners;
-    const { name, isDraining, callsInFlight, durability, durabilityReason, stores } = sources.own();
+    const { name, state, callsInFlight, durability, durabilityReason, stores } = sources.own();
     let workers = 0;
     directory.eachWorker(({ internal }) => {
       if (!internal) workers += 1;
@@ -80,7 +101,7 @@ export function provideNodeListing(
     return {
       ...{ name, run, version, pid, started_at_ms, workers },
       addresses: { bridge, http, realtime },
-      state: isDraining ? "draining" : "up",
+      state,
       now_ms: clock.now(),
       calls_in_flight: callsInFlight,
       durability: durability ?? null,
@@ -117,6 +138,57 @@ export function provideNodeListing(
       for (const { name, run, goneAtMs, reason } of gone)
         rows.push({ name, run, self: false, state: "gone", reason, gone_at_ms: goneAtMs, report: null });
       return { nodes: rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)) };
+    },
+  });
+  provideDraining({ provideFunction, nodes }, sources);
+}
+
+function provideDraining(
+  { provideFunction, nodes }: Pick<ModuleContext<unknown>, "provideFunction" | "nodes">,
+  sources: NodeSources | undefined,
+): void {
+  nodes?.answer(DRAIN_TOPIC, (question) => {
+    const { node, timeout_ms: timeoutMs } = drainSchema.parse(question.value());
+    const drain = node === sources?.own().name ? sources.drain : undefined;
+    if (timeoutMs === null) drain?.end();
+    else drain?.start(timeoutMs);
+    return Payload.fromValue({ applied: drain !== undefined });
+  });
+  /** `timeoutMs` null ends the draining. */
+  const change = async (node: string, timeoutMs: number | null): Promise<void> => {
+    if (nodes === undefined || sources?.drain === undefined)
+      throw new CallError("invalid_request", "this engine is not in a cluster: it has no other to give its workers to");
+    const { answers, missing, gone } = await nodes.ask(
+      DRAIN_TOPIC,
+      Payload.fromValue({ node, timeout_ms: timeoutMs } satisfies z.input<typeof drainSchema>),
+    );
+    if (answers.some(({ answer }) => drainAnswerSchema.safeParse(answer.value()).data?.applied === true)) return;
+    if (missing.includes(node)) throw new CallError("call_timeout", `the engine ${node} did not answer within 500 ms`);
+    const names = answers.map((answer) => answer.node).join(", ");
+    const problem = gone.includes(node) ? `the engine ${node} is gone` : `the cluster has no engine ${node}`;
+    throw new CallError("invalid_input", `${problem}; those that are there: ${names}`);
+  };
+  provideFunction({
+    id: "engine::nodes::drain",
+    summary: "Gives the workers of an engine of the cluster to the others, before it is stopped",
+    input: z.object({
+      node: nodeName,
+      timeout_ms: z.int().min(0).max(MAX_DRAIN_MS).default(DRAIN_MS).meta({
+        description: "Workers that still run calls after this time are disconnected, in milliseconds",
+      }),
+    }),
+    handle: async ({ node, timeout_ms }) => {
+      await change(node, timeout_ms);
+      return { node };
+    },
+  });
+  provideFunction({
+    id: "engine::nodes::undrain",
+    summary: "Lets workers connect to a drained engine of the cluster again",
+    input: z.object({ node: nodeName }),
+    handle: async ({ node }) => {
+      await change(node, null);
+      return { node };
     },
   });
 }

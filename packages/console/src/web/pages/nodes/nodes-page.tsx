@@ -1,6 +1,6 @@
 import type { NodeListing, NodeReport } from "@svc-runtime/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { t } from "../../labels/translate.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
@@ -9,6 +9,7 @@ import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { Ago } from "../../ui/time.tsx";
+import { DrainAction } from "./drain-action.tsx";
 import { behindOf, clockText, isClockApart, problemsOf, storesText } from "./model.ts";
 
 const route = getRouteApi("/nodes");
@@ -17,6 +18,7 @@ const EVERY_MS = 2_000;
 const STATES: Readonly<Record<NodeListing["state"], { readonly label: string; readonly tone: Tone }>> = {
   up: { label: t`Up`, tone: "ok" },
   draining: { label: t`Draining`, tone: "warn" },
+  drained: { label: t`Drained`, tone: "warn" },
   silent: { label: t`Silent`, tone: "danger" },
   gone: { label: t`Gone`, tone: "danger" },
 };
@@ -116,7 +118,19 @@ export default function NodesPage(): ReactNode {
   );
   const all = data?.nodes ?? [];
   const nodes = all.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()));
-  const problems = nodes.flatMap(problemsOf);
+  const [actionProblem, setActionProblem] = useState<string>();
+  const problems = [...(actionProblem === undefined ? [] : [actionProblem]), ...nodes.flatMap(problemsOf)];
+  // An engine that is alone has none to give its workers to.
+  const isCluster = all.some(({ report }) => report === null || report.durability !== null);
+  const columns = isCluster
+    ? [
+        ...COLUMNS,
+        {
+          ...{ key: "drain", header: t`Drain`, width: "6.5rem" },
+          cell: (node: NodeListing) => <DrainAction node={node} onDone={refetch} onProblem={setActionProblem} />,
+        },
+      ]
+    : COLUMNS;
   return (
     <Page
       title={t`Nodes`}
@@ -146,7 +160,7 @@ export default function NodesPage(): ReactNode {
         <DataTable
           label={t`Nodes`}
           id="Nodes"
-          columns={COLUMNS}
+          columns={columns}
           rows={nodes}
           idOf={({ name, run }) => `${name} ${run}`}
           rowClass={({ state }) => (state === "gone" ? "text-ink-3" : undefined)}

@@ -1,0 +1,184 @@
+import type { FunctionId } from "@svc-runtime/protocol";
+import type { Provider } from "../call.ts";
+import { type Clock, every } from "../clock.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
+import type { Logger } from "../logger.ts";
+import type { Registry } from "../registry.ts";
+import type { Session } from "../session.ts";
+import type { Sessions } from "../sessions.ts";
+import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
+
+/** How often connections are checked, in milliseconds. */
+const CHECK_EVERY_MS = 100;
+/** How often an SDK is asked to leave, in milliseconds. */
+const ASK_EVERY_MS = 500;
+/** A connection that was asked and has not left for this long knows no other engine, and is closed, in milliseconds. */
+const LEAVE_MS = 1_000;
+/** How long the last worker of a function stays for others on their way to other nodes, in milliseconds. */
+const ARRIVE_MS = 5_000;
+/** A connection that has not introduced itself for this long counts as a worker's, in milliseconds. */
+const INTRODUCTION_MS = 1_000;
+
+export interface DrainPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sessions: Sessions;
+  readonly registry: Pick<Registry, "find">;
+  readonly changes: DirectoryChanges;
+  readonly triggers: Pick<TriggerRegistry, "configuredWorkerOf">;
+  /** Notifies the peers whether they may give calls to this node. */
+  readonly notifyPeers: (isDraining: boolean) => void;
+}
+
+export type DrainState = "up" | "draining" | "drained";
+
+interface Asked {
+  readonly firstAt: number;
+  lastAt: number;
+}
+
+/**
+ * Takes the workers from a node: they get no new calls, and leave for another node when nothing is in flight. Those
+ * that do not leave are disconnected. Calls of the remaining clients, the console and the CLI, go to other nodes.
+ */
+export class Drain {
+  readonly #ports: DrainPorts;
+  #state: DrainState = "up";
+  /** When the remaining workers are disconnected whatever they run, on the monotonic clock. */
+  #until = 0;
+  #asked = new WeakMap<Session, Asked>();
+  /** When a worker that provides the function was last asked to leave, on the monotonic clock. */
+  readonly #leftAt = new Map<FunctionId, number>();
+  #stopChecking = (): void => {};
+  #waiting: (() => void)[] = [];
+
+  constructor(ports: DrainPorts) {
+    this.#ports = ports;
+  }
+
+  get state(): DrainState {
+    return this.#state;
+  }
+
+  /**
+   * Begins to drain. Resolves when no worker is connected, soon after `timeoutMs` at the latest, or when `end` is called.
+   * Workers that still run calls then are disconnected, so these calls fail. A second start only changes the time limit.
+   */
+  start(timeoutMs: number): Promise<void> {
+    const { clock, log, notifyPeers } = this.#ports;
+    if (this.#state === "drained") return Promise.resolve();
+    this.#until = clock.monotonic() + timeoutMs;
+    const drained = new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
+    if (this.#state === "up") {
+      log.info("draining: the workers of this engine go to others", { timeout_ms: timeoutMs });
+      this.#state = "draining";
+      notifyPeers(true);
+      this.#stopChecking = every(clock, CHECK_EVERY_MS, () => this.#check());
+      this.#check();
+    }
+    return drained;
+  }
+
+  /** Takes the node back: workers may connect, and peers give it calls. */
+  end(): void {
+    if (this.#state === "up") return;
+    this.#state = "up";
+    this.#stopChecking();
+    this.#asked = new WeakMap();
+    this.#leftAt.clear();
+    for (const session of this.#ports.sessions.all()) this.#setLeaving(session, false);
+    this.#ports.notifyPeers(false);
+    this.#ports.log.info("no longer draining");
+    this.#settle();
+  }
+
+  /** Asks the workers that know other engines to leave, because this one is cut off from them. They decide. */
+  sendAway(withinMs: number): void {
+    for (const session of this.#ports.sessions.values())
+      if (this.#mustLeave(session) && this.#canLeave(session)) session.send({ type: "draining", within_ms: withinMs });
+  }
+
+  /** Ends the checks. The state stays. */
+  stop(): void {
+    this.#stopChecking();
+    this.#settle();
+  }
+
+  #check(): void {
+    const leaving = this.#ports.sessions.all().filter((session) => this.#mustLeave(session));
+    for (const session of leaving)
+      if (session.isLeaving || !this.#isAwaited(session)) {
+        this.#setLeaving(session, true);
+        this.#askToLeave(session);
+      }
+    if (this.#state !== "draining" || leaving.some(({ scope }) => !scope.ended)) return;
+    this.#state = "drained";
+    this.#ports.log.info("drained: no worker is connected to this engine");
+    this.#settle();
+  }
+
+  #settle(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #mustLeave({ introduction, connectedAtMs }: Session): boolean {
+    if (introduction !== undefined) return introduction.kind === "worker";
+    return this.#ports.clock.now() - connectedAtMs >= INTRODUCTION_MS;
+  }
+
+  /**
+   * Returns whether the worker is the last one that can run one of its functions, while others that provide it are on
+   * their way to other nodes. It leaves when these have arrived.
+   */
+  #isAwaited({ workerId, functionIds }: Session): boolean {
+    const { clock, registry } = this.#ports;
+    const now = clock.monotonic();
+    if (now >= this.#until) return false;
+    for (const id of functionIds) {
+      const leftAt = this.#leftAt.get(id);
+      if (leftAt === undefined || now - leftAt >= ARRIVE_MS) continue;
+      const others = registry.find(id)?.registrations.filter(({ provider }) => provider.workerId !== workerId) ?? [];
+      if (!others.some(({ provider }) => isAvailable(provider))) return true;
+    }
+    return false;
+  }
+
+  #setLeaving(session: Session, isLeaving: boolean): void {
+    if (session.isLeaving === isLeaving) return;
+    session.isLeaving = isLeaving;
+    const now = this.#ports.clock.monotonic();
+    for (const id of session.functionIds) {
+      if (isLeaving) this.#leftAt.set(id, now);
+      this.#ports.changes.emit({ kind: "function", id, op: "updated" });
+    }
+  }
+
+  #askToLeave(session: Session): void {
+    const now = this.#ports.clock.monotonic();
+    const asked = this.#asked.get(session) ?? { firstAt: now, lastAt: Number.NEGATIVE_INFINITY };
+    this.#asked.set(session, asked);
+    const hadLeaveTime = now - asked.firstAt >= LEAVE_MS;
+    const canLeave = this.#canLeave(session);
+    const hadTime = !canLeave || hadLeaveTime;
+    const isForced = now >= this.#until && (asked.firstAt <= this.#until || hadLeaveTime);
+    if (isForced || (session.isIdle && hadTime)) {
+      if (!session.isIdle)
+        session.log.warn("a worker was disconnected with calls in flight: the time to drain is over");
+      session.drop("the engine is drained");
+    } else if (canLeave && now - asked.lastAt >= ASK_EVERY_MS) {
+      asked.lastAt = now;
+      session.send({ type: "draining", within_ms: undefined });
+    }
+  }
+
+  /** A worker that this engine started has nowhere to go. */
+  #canLeave({ features, workerId }: Session): boolean {
+    return features.has("draining") && this.#ports.triggers.configuredWorkerOf(workerId) === undefined;
+  }
+}
+
+function isAvailable(provider: Provider): boolean {
+  return provider.isLeaving !== true && provider.remote?.isDraining !== true && provider.refusal() === undefined;
+}
