@@ -11,7 +11,7 @@ const healthOf = (facts: Partial<ClusterFacts>, replicas = 3): string => {
     settings: { name: "shop", node: "a", nats: { servers: ["nats://n1"], replicas } },
     self: { run: "self", startedAtMs: 10 },
     peers: [peer("b")],
-    downForMs: undefined,
+    downForMs: 0,
     durability: { durability: "durable", servers: 3 },
     copies: new Map([["queue", 3]]),
     ...facts,

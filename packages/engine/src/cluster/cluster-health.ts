@@ -4,7 +4,7 @@ import type { PeerView } from "../kernel/nodes/nodes.ts";
 import type { LogDurability } from "./nats/check-server.ts";
 
 /** Without a server for this long the engine is not ready, in milliseconds. */
-const DOWN_MS = 5_000;
+export const DOWN_MS = 5_000;
 /** Number of servers that should keep each log; all of them if there are fewer. */
 const COPIES = 3;
 
@@ -13,8 +13,8 @@ export interface ClusterFacts {
   /** This engine's run. */
   readonly self: Pick<PeerView, "run" | "startedAtMs">;
   readonly peers: readonly PeerView[];
-  /** How long there has been no server, in milliseconds; undefined while there is one. */
-  readonly downForMs: number | undefined;
+  /** How long there has been no server, in milliseconds; 0 while there is one. */
+  readonly downForMs: number;
   readonly durability: LogDurability;
   /** Number of servers that keep a log, by what the log is for. */
   readonly copies: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ export interface ClusterFacts {
 
 export function clusterHealth(facts: ClusterFacts): ComponentHealth {
   const { settings, downForMs, durability } = facts;
-  if (downForMs !== undefined) {
+  if (downForMs > 0) {
     const servers = settings.nats.servers.join(", ");
     const details = `no NATS server can be reached (${servers}): nothing that the engines share can be written`;
     return { status: downForMs < DOWN_MS ? "degraded" : "unhealthy", details };

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
-import { type Clock, systemClock } from "../kernel/clock.ts";
+import { type Clock, every, systemClock } from "../kernel/clock.ts";
 import type { ComponentHealth } from "../kernel/health-contract.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { NodeOptions, Nodes } from "../kernel/nodes/nodes.ts";
@@ -9,7 +9,7 @@ import type { OpenStore, ProcedureTable, Store, StoreOptions } from "../kernel/s
 import { openStore } from "../store/open-store.ts";
 import { openReplicatedStore } from "../store/replicated/open-replicated-store.ts";
 import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
-import { clusterHealth, twinProblem } from "./cluster-health.ts";
+import { clusterHealth, DOWN_MS, twinProblem } from "./cluster-health.ts";
 import { Expulsion, storeRunOf } from "./expel.ts";
 import { checkServer, durabilityOf, type LogDurability } from "./nats/check-server.ts";
 import { connectNats, type NatsClient } from "./nats/connect.ts";
@@ -17,6 +17,11 @@ import { DurabilityWatch } from "./nats/durability-watch.ts";
 import { natsLink } from "./nats/nats-link.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { nodeIdOf } from "./node-id.ts";
+
+/** How often workers are asked to leave while this engine is cut off, in milliseconds. */
+const SEND_AWAY_EVERY_MS = 1_000;
+/** How long their calls in flight may take then, in milliseconds. */
+const LEAVE_WITHIN_MS = 1_000;
 
 export interface ClusterParts {
   readonly settings: ClusterSettings;
@@ -57,6 +62,7 @@ export class Cluster {
   #openedStores = 0;
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
+  #stopSendingAway = (): void => {};
   readonly nodeOptions: NodeOptions;
 
   private constructor(parts: ClusterParts, client: NatsClient, durability: DurabilityWatch) {
@@ -96,6 +102,9 @@ export class Cluster {
     const { logger, clock = systemClock } = this.#parts;
     this.#nodes = nodes;
     nodes.start();
+    this.#stopSendingAway = every(clock, SEND_AWAY_EVERY_MS, () => {
+      if (this.#client.downForMs() >= DOWN_MS) nodes.drain.sendAway(LEAVE_WITHIN_MS);
+    });
     this.#stopVoting = new Expulsion({
       presence: nodes,
       stores: () => this.#stores.keys(),
@@ -112,12 +121,11 @@ export class Cluster {
   }
 
   health(): ComponentHealth {
-    const downSince = this.#client.downSince();
     return clusterHealth({
       settings: this.#parts.settings,
       self: this.#nodes?.self ?? { run: "", startedAtMs: 0 },
       peers: [...(this.#nodes?.peers() ?? [])],
-      downForMs: downSince === undefined ? undefined : performance.now() - downSince,
+      downForMs: this.#client.downForMs(),
       durability: this.#durability.last,
       copies: new Map([...this.#stores.values()].map(({ shared, log }) => [shared, log.copies])),
     });
@@ -144,6 +152,7 @@ export class Cluster {
   /** Leaves the other engines. The stores must be closed before. */
   async stop(): Promise<void> {
     this.#stopVoting();
+    this.#stopSendingAway();
     this.#durability.stop();
     this.#nodes?.stop();
     await this.#client.close();

@@ -13,8 +13,10 @@ import {
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
 import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
+import { systemClock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import { Silence } from "./silence.ts";
 
 /** How long one attempt to connect may take, in milliseconds. */
 const CONNECT_MS = 3_000;
@@ -24,6 +26,8 @@ const RETRY_MS = 250;
 const START_WAIT_MS = 20_000;
 /** A server that answers no ping for this long counts as lost, in milliseconds. */
 const PING_MS = 2_000;
+/** A server that sends nothing for this long is reported as lost, in milliseconds: each engine sends to all each second. */
+const SILENT_MS = 3_000;
 
 /** Codes of errors of the name service and the network. */
 const UNREACHABLE = /^(?:ENOTFOUND|EAI_|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|EADDR)/;
@@ -40,8 +44,8 @@ export interface NatsClient {
   readonly nats: NatsConnection;
   /** False while there is no server. What is published then would wait in memory without a bound. */
   isUp(): boolean;
-  /** Since when there is no server, on the monotonic clock of the process; undefined while there is one. */
-  downSince(): number | undefined;
+  /** How long there has been no server, or nothing was received from it, in milliseconds; 0 while there is one. */
+  downForMs(): number;
   /** Calls the listener each time that there is a server again. */
   onUp(listener: () => void): Undo;
   close(): Promise<void>;
@@ -198,6 +202,7 @@ function codesOf(error: Error): readonly string[] {
 }
 
 function follow(nats: NatsConnection, logger: Logger): NatsClient {
+  const silence = new Silence(systemClock, () => nats.stats().inMsgs);
   const listeners = new Set<() => void>();
   let downSince: number | undefined;
   const note = (status: Status): void => {
@@ -218,13 +223,17 @@ function follow(nats: NatsConnection, logger: Logger): NatsClient {
   return {
     nats,
     isUp: () => downSince === undefined && !nats.isClosed(),
-    downSince: () => downSince,
+    downForMs() {
+      const forMs = downSince === undefined ? 0 : performance.now() - downSince;
+      return silence.ms < SILENT_MS && downSince === undefined ? 0 : Math.max(silence.ms, forMs);
+    },
     onUp(listener) {
       const own = (): void => listener();
       listeners.add(own);
       return () => listeners.delete(own);
     },
     async close() {
+      silence.stop();
       // What was published last must leave, but a server that does not answer must not hold the engine up.
       const flushed = nats.flush().catch(() => undefined);
       await Promise.race([flushed, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);

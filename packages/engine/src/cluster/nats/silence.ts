@@ -1,0 +1,32 @@
+import { type Clock, every } from "../../kernel/clock.ts";
+import type { Undo } from "../../kernel/scope.ts";
+
+const LOOK_EVERY_MS = 500;
+
+/**
+ * How long nothing has been received from the servers. An engine receives its own messages to all engines each second.
+ * The client itself notices a lost connection only after two pings without an answer.
+ */
+export class Silence {
+  readonly #received: () => number;
+  #last = 0;
+  #looks = 0;
+  readonly stop: Undo;
+
+  /** `received` returns the number of messages so far. */
+  constructor(clock: Clock, received: () => number) {
+    this.#received = received;
+    this.stop = every(clock, LOOK_EVERY_MS, () => this.#look());
+  }
+
+  /** Counted in looks, because a process that was suspended could not receive anything. */
+  get ms(): number {
+    return this.#looks * LOOK_EVERY_MS;
+  }
+
+  #look(): void {
+    const received = this.#received();
+    this.#looks = received === this.#last ? this.#looks + 1 : 0;
+    this.#last = received;
+  }
+}
