@@ -51,14 +51,16 @@ export class ClusterScene {
     readonly natsOf?: (name: NodeName, servers: readonly NatsServer[]) => Promise<readonly string[]>;
     /** Path of another `svc` than the repository's, for the first start of the engines. */
     readonly program?: string;
+    /** Growth of a log after which a snapshot is taken, in bytes. Default: the engine's. */
+    readonly snapshotAfter?: number;
   }): Promise<ClusterScene> {
-    const { folder, data = join(folder, "data"), natsOf, program } = options;
+    const { folder, data = join(folder, "data"), natsOf, program, snapshotAfter } = options;
     const servers = await startNatsServers(CLUSTER, NODES.length, { storeFolder: join(data, "nats") });
     const scene = new ClusterScene(servers);
     scene.#program = program;
     const add = async (name: NodeName): Promise<void> => {
       const nats = (await natsOf?.(name, servers.servers)) ?? servers.urls;
-      await scene.#add(name, { project: join(folder, name), dataDir: join(data, name), nats });
+      await scene.#add(name, { project: join(folder, name), dataDir: join(data, name), nats, snapshotAfter });
     };
     try {
       await Promise.all(NODES.map(add));
@@ -76,14 +78,21 @@ export class ClusterScene {
       project,
       dataDir,
       nats,
-    }: { readonly project: string; readonly dataDir: string; readonly nats: readonly string[] },
+      snapshotAfter,
+    }: {
+      readonly project: string;
+      readonly dataDir: string;
+      readonly nats: readonly string[];
+      readonly snapshotAfter: number | undefined;
+    },
   ): Promise<void> {
     mkdirSync(project);
+    const threshold = snapshotAfter === undefined ? "" : `, snapshot_after: ${snapshotAfter}`;
     writeFileSync(
       join(project, "config.yaml"),
       `engine:
   data_dir: ${dataDir}
-  cluster: {name: ${CLUSTER}, node: ${name}, nats: {servers: [${nats.join(", ")}]}}
+  cluster: {name: ${CLUSTER}, node: ${name}${threshold}, nats: {servers: [${nats.join(", ")}]}}
 workers:
   - name: svc-state
   - name: svc-cron

@@ -8,7 +8,7 @@ function peer(name: string, startedAtMs = 1): PeerView {
 
 const healthOf = (facts: Partial<ClusterFacts>, replicas = 3): string => {
   const { status, details } = clusterHealth({
-    settings: { name: "shop", node: "a", nats: { servers: ["nats://n1"], replicas } },
+    settings: { name: "shop", node: "a", snapshotAfter: 2 ** 30, nats: { servers: ["nats://n1"], replicas } },
     self: { run: "self", startedAtMs: 10 },
     peers: [peer("b")],
     downForMs: 0,

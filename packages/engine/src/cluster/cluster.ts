@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import { type Clock, every, systemClock } from "../kernel/clock.ts";
 import type { ComponentHealth } from "../kernel/health-contract.ts";
@@ -9,6 +10,7 @@ import type { OpenStore, ProcedureTable, Store, StoreOptions } from "../kernel/s
 import { openStore } from "../store/open-store.ts";
 import { openReplicatedStore } from "../store/replicated/open-replicated-store.ts";
 import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
+import { SnapshotTaker } from "../store/replicated/snapshot-taker.ts";
 import { clusterHealth, DOWN_MS, twinProblem } from "./cluster-health.ts";
 import { Expulsion, storeRunOf } from "./expel.ts";
 import { checkServer, durabilityOf, type LogDurability } from "./nats/check-server.ts";
@@ -16,6 +18,7 @@ import { connectNats, type NatsClient } from "./nats/connect.ts";
 import { DurabilityWatch } from "./nats/durability-watch.ts";
 import { natsLink } from "./nats/nats-link.ts";
 import { NatsLog } from "./nats/nats-log.ts";
+import { NatsSeeds } from "./nats/nats-seeds.ts";
 import { nodeIdOf } from "./node-id.ts";
 
 /** How often workers are asked to leave while this engine is cut off, in milliseconds. */
@@ -36,6 +39,7 @@ interface OpenedStore {
   /** What the store is for. */
   readonly shared: string;
   readonly log: NatsLog;
+  readonly taker: SnapshotTaker;
 }
 
 /** What an engine tells the others about its place in the cluster. */
@@ -59,7 +63,11 @@ export class Cluster {
   readonly #client: NatsClient;
   readonly #durability: DurabilityWatch;
   readonly #stores = new Map<ReplicatedStore<ProcedureTable>, OpenedStore>();
+  /** What stores that are being opened do. */
+  readonly #opening = new Map<string, string>();
   #openedStores = 0;
+  /** Ends of what took snapshots of stores that are closed. */
+  readonly #stopping = new Set<Promise<void>>();
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
   #stopSendingAway = (): void => {};
@@ -137,11 +145,14 @@ export class Cluster {
       node: this.#parts.settings.node,
       durability,
       durabilityReason: reason,
-      stores: [...this.#stores].map(([store, { shared }]) => ({
-        store: shared,
-        position: store.position(),
-        problem: store.problem(),
-      })),
+      stores: [
+        ...[...this.#stores].map(([store, { shared }]) => ({
+          store: shared,
+          position: store.position(),
+          problem: store.problem(),
+        })),
+        ...[...this.#opening].map(([store, problem]) => ({ store, position: 0, problem })),
+      ],
     };
   }
 
@@ -155,6 +166,7 @@ export class Cluster {
     this.#stopSendingAway();
     this.#durability.stop();
     this.#nodes?.stop();
+    await Promise.all(this.#stopping);
     await this.#client.close();
   }
 
@@ -164,17 +176,28 @@ export class Cluster {
     { file, procedures, log: logger = this.#parts.logger, onClosed, clock, timeoutClock }: StoreOptions,
   ): Promise<Store<Procedures>> {
     const { settings } = this.#parts;
-    const log = await NatsLog.open({
+    const place = {
       ...{ client: this.#client, cluster: settings.name, store: shared },
       ...{ replicas: settings.nats.replicas, logger },
-    });
+    };
+    const [log, seeds] = [await NatsLog.open(place), await NatsSeeds.open(place)];
     if (file !== undefined) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const forget = (): void => void this.#stores.delete(known);
+    const forget = (): void => {
+      const opened = this.#stores.get(known);
+      this.#stores.delete(known);
+      if (opened !== undefined) this.#track(opened.taker.stop());
+    };
+    this.#opening.set(shared, "reads its log");
     const store = await openReplicatedStore<Procedures>({
-      ...{ log, file, procedures, logger, node: this.nodeOptions.node },
+      ...{ log, seeds, file, procedures, logger, node: this.nodeOptions.node },
       run: storeRunOf(engineRun, this.#openedStores++),
       ...(clock === undefined ? {} : { clock }),
       ...(timeoutClock === undefined ? {} : { timeoutClock }),
+      onCopying: ({ position, bytes }, copied) =>
+        this.#opening.set(
+          shared,
+          `takes the snapshot of entry ${position}: ${megabytes(copied)} of ${megabytes(bytes)} MB`,
+        ),
       onEnded: () => {
         forget();
         this.#parts.onStoreEnded(shared);
@@ -183,9 +206,26 @@ export class Cluster {
         forget();
         onClosed?.();
       },
-    });
+    }).finally(() => this.#opening.delete(shared));
     const known = store as unknown as ReplicatedStore<ProcedureTable>;
-    this.#stores.set(known, { shared, log });
+    const taker = new SnapshotTaker({
+      ...{ store: known, log, seeds, logger, clock: this.#parts.clock ?? systemClock },
+      ...{
+        draft: `${file ?? join(tmpdir(), `svc-${known.run.replace("/", "-")}`)}.snapshot`,
+        after: settings.snapshotAfter,
+      },
+    });
+    this.#stores.set(known, { shared, log, taker });
+    taker.start();
     return store;
   }
+
+  #track(stopping: Promise<void>): void {
+    this.#stopping.add(stopping);
+    void stopping.then(() => this.#stopping.delete(stopping));
+  }
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
 }

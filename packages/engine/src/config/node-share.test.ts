@@ -73,7 +73,12 @@ describe("an engine that is one of several", () => {
     expect(second.engine).toMatchObject({
       dataDir: "/project/.svc/cluster/b/data",
       logsDir: "/project/.svc/cluster/b/logs",
-      cluster: { name: "dev", node: "b", nats: { servers: ["nats://127.0.0.1:4222"], replicas: 1 } },
+      cluster: {
+        name: "dev",
+        node: "b",
+        snapshotAfter: 2 ** 30,
+        nats: { servers: ["nats://127.0.0.1:4222"], replicas: 1 },
+      },
     });
     expect([first, second].map(({ engine }) => engine.bridges[0]?.address.port)).toEqual([5001, 0]);
     expect(second.effective).toContainEqual({ key: "engine.cluster.node", value: "b", source: "flag" });

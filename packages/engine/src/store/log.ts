@@ -50,6 +50,8 @@ export interface LogState {
   readonly first: number;
   /** Position of the last entry; 0 if there never was one. */
   readonly last: number;
+  /** Size of the entries that are kept, in bytes. */
+  readonly bytes: number;
 }
 
 export interface Follow {

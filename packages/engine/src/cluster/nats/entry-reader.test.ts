@@ -16,7 +16,7 @@ let failures: Error[];
 
 beforeEach(() => {
   clock = manualClock();
-  state = { identity: "log", first: 1, last: 0 };
+  state = { identity: "log", first: 1, last: 0, bytes: 0 };
   missing = new Set();
   isUp = true;
   seen = [];
@@ -87,7 +87,7 @@ describe("a reader of the log", () => {
   });
 
   it.each([
-    ["the log begins later", LogTruncated, { first: 5, last: 9 }],
+    ["the log begins later", LogTruncated, { first: 5, last: 9, bytes: 0 }],
     ["the log ends before what was seen", LogChanged, { last: 1 }],
   ])("fails if %s", async (_, kind, ends) => {
     state = { ...state, ...ends };
@@ -117,7 +117,7 @@ describe("a reader of the log", () => {
 
   it("fails if the log is another one than before", async () => {
     const reader = await startFrom(1);
-    state = { identity: "other", first: 1, last: 3 };
+    state = { identity: "other", first: 1, last: 3, bytes: 0 };
     reader.lookAgain();
     await turn();
     expect(failures).toEqual([expect.any(LogChanged)]);

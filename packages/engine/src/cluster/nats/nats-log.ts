@@ -1,18 +1,16 @@
 import { randomUUID } from "node:crypto";
 import {
   DiscardPolicy,
-  JetStreamApiError,
   type JetStreamClient,
   type JetStreamManager,
   jetstream,
   jetstreamManager,
   RetentionPolicy,
-  StorageType,
+  type StreamConfig,
   type StreamInfo,
 } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
-import type { Logger } from "../../kernel/logger.ts";
 import {
   type Follow,
   type Log,
@@ -23,20 +21,14 @@ import {
   LogUnavailable,
   MAX_ENTRY_BYTES,
 } from "../../store/log.ts";
-import { isUnheard, type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
+import { isUnheard, NatsProblem } from "./connect.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { LogEnd } from "./log-end.ts";
+import { logStreamName } from "./stream-names.ts";
+import { codeOf, codes, ensureStream, type StreamParts, unavailable } from "./streams.ts";
 
 /** How long one request to the servers may take, in milliseconds. */
 const REQUEST_MS = 3_000;
-/** How long the creation of a stream may take, in milliseconds. In a cluster of servers a leader is elected first. */
-const CREATE_MS = 20_000;
-/**
- * How long one attempt may take, in milliseconds. Of two engines that create a stream at the same time one gets no
- * answer, and finds the other's stream afterwards.
- */
-const ATTEMPT_MS = 500;
-const RETRY_MS = 250;
 /** How long the servers remember the ids of entries, in milliseconds. Longer than one append is tried again. */
 const DUPLICATE_WINDOW_MS = 120_000;
 /** Pause before an append that may succeed at once is repeated, in milliseconds. */
@@ -44,29 +36,12 @@ const PASSING_MS = 50;
 const IDENTITY = "svc_identity";
 const MESSAGE_ID = "Nats-Msg-Id";
 
-/** Codes of JetStream's errors. */
-const STREAM_NOT_FOUND = 10_059;
-const STREAM_EXISTS = 10_058;
-const NO_MESSAGE = 10_037;
-/** Another append of the same entry is under way. */
-const DUPLICATE_UNDER_WAY = 10_158;
-
 interface Opened {
   readonly identity: string;
   readonly copies: number;
 }
 
-export interface NatsLogParts {
-  readonly client: NatsClient;
-  /** Name of the cluster. */
-  readonly cluster: string;
-  /** What the log is for, e.g. `queue`. */
-  readonly store: string;
-  /** Number of servers that keep the log. */
-  readonly replicas: number;
-  readonly logger: Logger;
-  readonly clock?: Clock;
-}
+export type NatsLogParts = StreamParts;
 
 /**
  * A log in a stream of JetStream. Live entries come over core NATS, because the servers publish each stored entry
@@ -90,7 +65,7 @@ export class NatsLog implements Log {
     this.#end = new LogEnd(this.#clock);
     this.#publisher = jetstream(parts.client.nats, { timeout: REQUEST_MS });
     this.#manager = manager;
-    this.#stream = streamName(parts.cluster, parts.store);
+    this.#stream = logStreamName(parts.cluster, parts.store);
     this.#identity = identity;
     this.#copies = copies;
   }
@@ -99,7 +74,8 @@ export class NatsLog implements Log {
   static async open(parts: NatsLogParts): Promise<NatsLog> {
     const { nats } = parts.client;
     const manager = await jetstreamManager(nats, { timeout: REQUEST_MS, checkAPI: false });
-    const info = await ensureStream(await jetstreamManager(nats, { timeout: ATTEMPT_MS, checkAPI: false }), parts);
+    const name = logStreamName(parts.cluster, parts.store);
+    const info = await ensureStream(name, parts, () => logConfig(parts));
     const identity = info.config.metadata?.[IDENTITY];
     if (identity === undefined)
       throw new NatsProblem(
@@ -180,7 +156,7 @@ export class NatsLog implements Log {
       if (found === null || found.subject !== this.#subject("log")) return undefined;
       return { position, id: found.header.get(MESSAGE_ID), bytes: found.data };
     } catch (error) {
-      if (codeOf(error) === NO_MESSAGE) return undefined;
+      if (codeOf(error) === codes.noMessage) return undefined;
       throw unavailable(error);
     }
   }
@@ -190,16 +166,16 @@ export class NatsLog implements Log {
     try {
       info = await this.#manager.streams.info(this.#stream);
     } catch (error) {
-      if (codeOf(error) !== STREAM_NOT_FOUND) throw unavailable(error);
-      return { identity: "none: its stream was deleted", first: 1, last: 0 };
+      if (codeOf(error) !== codes.streamNotFound) throw unavailable(error);
+      return { identity: "none: its stream was deleted", first: 1, last: 0, bytes: 0 };
     }
-    const { first_seq: first, last_seq: last } = info.state;
+    const { first_seq: first, last_seq: last, bytes } = info.state;
     const identity = info.config.metadata?.[IDENTITY] ?? "none";
     if (identity === this.#identity) {
       this.#copies = info.config.num_replicas;
       this.#end.check(last);
     }
-    return { identity, first: Math.max(1, first), last };
+    return { identity, first: Math.max(1, first), last, bytes };
   }
 
   async truncate(before: number): Promise<void> {
@@ -221,89 +197,26 @@ export class NatsLog implements Log {
   }
 }
 
-function streamName(cluster: string, store: string): string {
-  return `svc_${cluster}_${store}`;
-}
-
 function subjectOf(cluster: string, kind: "log" | "entry", store: string, identity: string): string {
   return `svc.${cluster}.${kind}.${store}.${identity}`;
 }
 
-/** Resolves with the stream of a log, which one node creates. */
-async function ensureStream(manager: JetStreamManager, parts: NatsLogParts): Promise<StreamInfo> {
-  const { cluster, store, replicas, logger } = parts;
-  const clock = parts.clock ?? systemClock;
-  const name = streamName(cluster, store);
-  const endsAt = clock.monotonic() + CREATE_MS;
-  for (;;) {
-    try {
-      const found = await manager.streams.info(name);
-      return found.config.num_replicas < replicas ? await addReplicas(manager, found, parts) : found;
-    } catch (error) {
-      const code = codeOf(error);
-      try {
-        if (code === STREAM_NOT_FOUND) return await create(manager, { cluster, store, replicas });
-        throw error;
-      } catch (failure) {
-        // Another node creates it at the same time.
-        if (codeOf(failure) === STREAM_EXISTS) continue;
-        const problem = permissionProblem(failure, cluster);
-        if (problem !== undefined) throw problem;
-        if (clock.monotonic() >= endsAt)
-          throw new NatsProblem(
-            `the NATS servers do not provide the stream ${name} with ${replicas} copies: ${(failure as Error).message}; all servers of engine.cluster.nats.servers must run when a cluster starts for the first time`,
-          );
-        logger.debug("a stream is not available yet", { stream: name, error: failure });
-        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
-      }
-    }
-  }
+/** Whether the next attempt may succeed: the entry is being stored, or a server does not know a new stream yet. */
+function isPassing(error: unknown): boolean {
+  return codeOf(error) === codes.duplicateUnderWay || isUnheard(error);
 }
 
-function create(
-  manager: JetStreamManager,
-  { cluster, store, replicas }: Pick<NatsLogParts, "cluster" | "store" | "replicas">,
-): Promise<StreamInfo> {
+/** Entries are never changed. Those that a snapshot contains are purged. */
+function logConfig({ cluster, store }: NatsLogParts): Partial<StreamConfig> {
   const identity = randomUUID();
   const subject = subjectOf(cluster, "log", store, identity);
-  return manager.streams.add({
-    name: streamName(cluster, store),
+  return {
     subjects: [subject],
     republish: { src: subject, dest: subjectOf(cluster, "entry", store, identity) },
-    num_replicas: replicas,
-    storage: StorageType.File,
     retention: RetentionPolicy.Limits,
     discard: DiscardPolicy.New,
     duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-    // Entries are never changed. Those that a snapshot contains are purged.
     deny_delete: true,
     metadata: { [IDENTITY]: identity },
-  });
-}
-
-/** Copies a log to further servers, e.g. after one server became three. Resolves with the stream as it is then. */
-async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: NatsLogParts): Promise<StreamInfo> {
-  const { replicas, logger } = parts;
-  const { name: stream, num_replicas: copies } = found.config;
-  try {
-    const updated = await manager.streams.update(stream, { num_replicas: replicas });
-    logger.info("a log is copied to further NATS servers", { stream, replicas });
-    return updated;
-  } catch (error) {
-    logger.warn("a log has fewer copies than there are NATS servers", { stream, copies, wanted: replicas, error });
-    return found;
-  }
-}
-
-function codeOf(error: unknown): number | undefined {
-  return error instanceof JetStreamApiError ? error.code : undefined;
-}
-
-/** Whether the next attempt may succeed: the entry is being stored, or a server does not know a new stream yet. */
-function isPassing(error: unknown): boolean {
-  return codeOf(error) === DUPLICATE_UNDER_WAY || isUnheard(error);
-}
-
-function unavailable(error: unknown): LogUnavailable {
-  return new LogUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+  };
 }

@@ -1,22 +1,27 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { jetstream } from "@nats-io/jetstream";
 import { freePort } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
 import type { ComponentHealth } from "../../kernel/health-contract.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { linkSuite } from "../../kernel/nodes/testing/link-suite.ts";
+import type { Store } from "../../kernel/store-contract.ts";
 import { type LogEntry, LogUnavailable } from "../../store/log.ts";
+import type { LedgerProcedures } from "../../store/testing/ledger-procedures.ts";
 import { logSuite } from "../../store/testing/log-suite.ts";
+import { seedsSuite } from "../../store/testing/seeds-suite.ts";
 import { certificateFile } from "../../testing/certificates.ts";
 import { Cluster } from "../cluster.ts";
 import { checkServer, durabilityOf } from "./check-server.ts";
 import { connectNats, type NatsClient } from "./connect.ts";
 import { natsLink } from "./nats-link.ts";
 import { NatsLog } from "./nats-log.ts";
+import { NatsSeeds } from "./nats-seeds.ts";
 import { newNkey } from "./nkey.ts";
 import { serverConfig, serverConfigs } from "./server-config.ts";
 import { type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
@@ -26,6 +31,7 @@ const ledger = new URL("../../store/testing/ledger-procedures.js", import.meta.u
 let servers: NatsServers;
 const clients: NatsClient[] = [];
 let count = 0;
+let seedCount = 0;
 
 async function client(at = 0): Promise<NatsClient> {
   const { urls } = servers;
@@ -40,8 +46,13 @@ async function client(at = 0): Promise<NatsClient> {
 const openLog = (client: NatsClient, store: string): Promise<NatsLog> =>
   NatsLog.open({ client, cluster: CLUSTER, store, replicas: 3, logger: silentLogger });
 
+const openSeeds = (client: NatsClient, store: string): Promise<NatsSeeds> =>
+  NatsSeeds.open({ client, cluster: CLUSTER, store, replicas: 3, logger: silentLogger });
+
 beforeAll(async () => {
-  servers = await startNatsServers(CLUSTER, 3, { stores: Array.from({ length: 20 }, (_, at) => `log${at}`) });
+  servers = await startNatsServers(CLUSTER, 3, {
+    stores: Array.from({ length: 20 }, (_, at) => [`log${at}`, `kept${at}`]).flat(),
+  });
   for (const at of [0, 1, 2]) await client(at);
 });
 afterAll(async () => {
@@ -56,6 +67,95 @@ logSuite("NATS", async () => {
     openLog(clients[1] as NatsClient, store),
   ]);
   return { one, other };
+});
+
+seedsSuite("NATS", async () => {
+  const store = `kept${seedCount++}`;
+  return {
+    one: await openSeeds(clients[0] as NatsClient, store),
+    other: await openSeeds(clients[1] as NatsClient, store),
+  };
+});
+
+describe("snapshots on NATS", () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-nats-seeds-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const partsOf = async (store: string): Promise<readonly string[]> => {
+    const filter = { subjects_filter: `svc.${CLUSTER}.snapshots.${store}.parts.>` };
+    const { nats } = clients[0] as NatsClient;
+    const info = await nats.request(`$JS.API.STREAM.INFO.svc_${CLUSTER}_${store}_snapshots`, JSON.stringify(filter));
+    return Object.keys(info.json<{ state: { subjects?: Record<string, number> } }>().state.subjects ?? {});
+  };
+
+  it("are refused if a part was changed, and leave no parts when they are not completed or not kept", async () => {
+    const store = `kept${seedCount++}`;
+    const seeds = await openSeeds(clients[0] as NatsClient, store);
+    const file = join(folder, "file");
+    writeFileSync(file, Buffer.alloc(1_200_000, 1));
+    const put = async (position: number): Promise<void> => {
+      const claim = await seeds.claim("run", () => true);
+      await claim?.put({ identity: "log", position, node: "a", logBytes: 0 }, file);
+      await claim?.release();
+    };
+    await put(1);
+    const publisher = jetstream((clients[0] as NatsClient).nats);
+    const [first = ""] = await partsOf(store);
+    await publisher.publish(first, Buffer.alloc(512 * 1024, 2));
+    const [kept] = await seeds.list("log");
+    if (kept === undefined) throw new Error("no snapshot is kept");
+    const copy = join(folder, "copy");
+    await expect(seeds.copy(kept, copy)).rejects.toThrow("the snapshot of entry 1 is damaged");
+    expect(existsSync(copy)).toBe(false);
+
+    // As a process leaves it that died during a snapshot.
+    await publisher.publish(`svc.${CLUSTER}.snapshots.${store}.parts.dead.0`, "x");
+    for (const position of [2, 3]) await put(position);
+    const aborted = await seeds.claim("run", () => true);
+    const signal = AbortSignal.abort();
+    await expect(
+      aborted?.put({ identity: "log", position: 4, node: "a", logBytes: 0 }, file, signal),
+    ).rejects.toThrow();
+    await aborted?.release();
+    const ids = new Set((await partsOf(store)).map((subject) => subject.split(".")[5]));
+    expect(ids).toEqual(new Set((await seeds.list("log")).map(({ id }) => id)));
+    expect((await seeds.list("log")).map(({ position }) => position)).toEqual([3, 2]);
+  });
+
+  it("are taken by engines when their log has grown, and an engine begins with one when the log was cut", async () => {
+    const store = `kept${seedCount++}`;
+    const connectTo = (node: string): Promise<Cluster> =>
+      Cluster.connect({
+        settings: { name: CLUSTER, node, snapshotAfter: 65_536, nats: { servers: servers.urls, replicas: 3 } },
+        ...{ dataDir: join(folder, node), logger: silentLogger, onStoreEnded: () => {} },
+      });
+    const engines: Cluster[] = [];
+    const open = async (node: string): Promise<Store<LedgerProcedures>> => {
+      mkdirSync(join(folder, node));
+      const engine = await connectTo(node);
+      engines.push(engine);
+      return engine.openStoreOf(node)<LedgerProcedures>({
+        ...{ file: join(folder, node, "ledger.db"), procedures: ledger, shared: store },
+      });
+    };
+    const stores = [await open("a"), await open("b")];
+    const log = await openLog(clients[0] as NatsClient, store);
+    let lines = 0;
+    await expect
+      .poll(
+        async () => {
+          for (const each of stores) await each.call("add", `${lines++} ${"x".repeat(30_000)}`);
+          return (await log.state()).first;
+        },
+        { timeout: 30_000, interval: 200 },
+      )
+      .toBeGreaterThan(1);
+    stores.push(await open("c"));
+    const texts = await Promise.all(stores.map((each) => each.call("texts", null)));
+    expect(texts.map(({ length }) => length)).toEqual([lines, lines, lines]);
+    expect(new Set(texts.map((each) => each.join())).size).toBe(1);
+    await Promise.all(stores.map((each) => each.close()));
+    await Promise.all(engines.map((engine) => engine.stop()));
+  }, 60_000);
 });
 
 linkSuite("NATS", async () => {
@@ -117,7 +217,7 @@ it("an engine that lists one of three servers shows that its logs have one copy,
   const dataDir = mkdtempSync(join(tmpdir(), "svc-nats-copies-"));
   const healthWith = async (urls: readonly string[]): Promise<ComponentHealth> => {
     const cluster = await Cluster.connect({
-      settings: { name: CLUSTER, node: "a", nats: { servers: urls, replicas: urls.length } },
+      settings: { name: CLUSTER, node: "a", snapshotAfter: 2 ** 30, nats: { servers: urls, replicas: urls.length } },
       ...{ dataDir, logger: silentLogger, onStoreEnded: () => {} },
     });
     const store = await cluster.openStoreOf(`run${urls.length}`)({

@@ -1,3 +1,5 @@
+import { logStreamName, seedStreamName } from "./stream-names.ts";
+
 /** What the file of one NATS server is made for. */
 export interface ServerConfigOptions {
   /** Name of the svc cluster. */
@@ -81,11 +83,11 @@ cluster {
 ${tlsBlock(tls, "  ", true)}}
 `
 }
-# What an engine may do: everything below svc.${cluster}, and the streams of this cluster.
+# What an engine may do: everything below svc.${cluster}, and the streams of this cluster: logs and their snapshots.
 ENGINE: {
   publish: { allow: [
     "svc.${cluster}.>", "$JS.API.INFO",
-${stores.map((store) => streamSubjects(`svc_${cluster}_${store}`)).join(",\n")}
+${stores.flatMap((store) => [logStreamName(cluster, store), seedStreamName(cluster, store)].map(streamSubjects)).join(",\n")}
   ] }
   subscribe: { allow: ["svc.${cluster}.>"] }
   allow_responses: true

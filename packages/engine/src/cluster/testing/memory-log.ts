@@ -39,8 +39,9 @@ interface Reader {
 /** A log in memory. Each engine has a connection of its own. */
 export class MemoryLog {
   #identity: string;
-  #entries: LogEntry[] = [];
+  readonly #entries: LogEntry[] = [];
   #truncated = 0;
+  #bytes = 0;
   /** Positions by id. Cleared to simulate a log that no longer knows old ids. */
   readonly #positions = new Map<string, number>();
   readonly #readers = new Set<Reader>();
@@ -54,7 +55,8 @@ export class MemoryLog {
   }
 
   state(): LogState {
-    return { identity: this.#identity, first: this.#truncated + 1, last: this.#truncated + this.#entries.length };
+    const last = this.#truncated + this.#entries.length;
+    return { identity: this.#identity, first: this.#truncated + 1, last, bytes: this.#bytes };
   }
 
   at(position: number): LogEntry | undefined {
@@ -66,6 +68,7 @@ export class MemoryLog {
     if (known !== undefined) return known;
     const position = this.state().last + 1;
     this.#entries.push({ position, id, bytes: bytes.slice() });
+    this.#bytes += bytes.length;
     this.#positions.set(id, position);
     this.deliver();
     return position;
@@ -73,7 +76,7 @@ export class MemoryLog {
 
   truncate(before: number): void {
     const removed = Math.max(0, Math.min(before - 1, this.state().last) - this.#truncated);
-    this.#entries.splice(0, removed);
+    this.#remove(0, removed);
     this.#truncated += removed;
   }
 
@@ -84,7 +87,7 @@ export class MemoryLog {
 
   /** Loses all entries after the position, as servers that lost power without a sync do. */
   goBack(to: number): void {
-    this.#entries.splice(Math.max(0, to - this.#truncated));
+    this.#remove(Math.max(0, to - this.#truncated), this.#entries.length);
     this.forgetIds();
     this.deliver();
   }
@@ -92,7 +95,7 @@ export class MemoryLog {
   /** Becomes an empty log with another identity. */
   replace(): void {
     this.#identity = randomUUID();
-    this.#entries = [];
+    this.#remove(0, this.#entries.length);
     this.#truncated = 0;
     this.forgetIds();
     for (const reader of this.#readers) this.#fail(reader, new LogChanged("the log is another one than before"));
@@ -113,6 +116,10 @@ export class MemoryLog {
       const { deliver = process.nextTick } = reader.connection.faults;
       deliver(() => this.#deliverTo(reader));
     }
+  }
+
+  #remove(from: number, count: number): void {
+    for (const { bytes } of this.#entries.splice(from, count)) this.#bytes -= bytes.length;
   }
 
   #deliverTo(reader: Reader): void {

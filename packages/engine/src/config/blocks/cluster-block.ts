@@ -10,6 +10,8 @@ const fileSchema = z
   .min(1)
   .refine((path) => !path.includes("\0"), { message: "cannot hold a NUL character" });
 const MAX_SERVERS = 16;
+const MIN_SNAPSHOT_AFTER = 65_536;
+const SNAPSHOT_AFTER = 1_073_741_824;
 
 const serverSchema = z.string().refine(isServerUrl, {
   message: "must be the address of a NATS server such as nats://10.0.0.1:4222, without user or password",
@@ -77,6 +79,10 @@ export const clusterBlockSchema = z
       .optional()
       .meta({ description: "Name of this engine, different at each. Default: the name of the machine" }),
     nats: natsSchema.meta({ description: "The NATS servers that connect the engines and keep what they write" }),
+    snapshot_after: z.int().min(MIN_SNAPSHOT_AFTER).optional().meta({
+      description:
+        "Growth of a log, in bytes, after which an engine stores a snapshot of the data with the NATS servers, and entries that the snapshot before contains are removed. At least half of the data's size counts. Default 1 GiB",
+    }),
   })
   .meta({ description: "Makes this engine a node of a cluster. Default: none, the engine is alone" });
 export type ClusterBlock = z.output<typeof clusterBlockSchema>;
@@ -86,6 +92,8 @@ export interface ClusterSettings {
   readonly name: string;
   readonly node: string;
   readonly nats: NatsSettings;
+  /** Growth of a log after which a snapshot is taken, in bytes. */
+  readonly snapshotAfter: number;
 }
 
 export interface NatsSettings {
@@ -102,12 +110,16 @@ export interface NatsSettings {
 }
 
 /** Returns the settings of a block. `beside` makes a path of the file absolute. */
-export function clusterSettings({ name, node, nats }: ClusterBlock, beside: (path: string) => string): ClusterSettings {
+export function clusterSettings(
+  { name, node, nats, snapshot_after: snapshotAfter }: ClusterBlock,
+  beside: (path: string) => string,
+): ClusterSettings {
   const { servers, nkey_seed: nkeySeed, credentials, user, password, token, tls, replicas } = nats;
   const absolute = (path: string | undefined): string | undefined => (path === undefined ? undefined : beside(path));
   return {
     name,
     node: node ?? defaultNode(),
+    snapshotAfter: snapshotAfter ?? SNAPSHOT_AFTER,
     nats: {
       ...{ servers, nkeySeed, user, password, token },
       credentials: absolute(credentials),

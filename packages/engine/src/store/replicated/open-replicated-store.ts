@@ -7,13 +7,15 @@ import { silentLogger } from "../../kernel/logger.ts";
 import type { ProcedureTable, StoreOptions } from "../../kernel/store-contract.ts";
 import { defaultDriver } from "../driver.ts";
 import { noteUnsynced } from "../failed-sync.ts";
+import { LogTruncated } from "../log.ts";
 import { openMemoryReplica } from "./memory-replica.ts";
 import type { ReplicaHost } from "./replica-messages.ts";
 import type { RunState } from "./replica-tables.ts";
 import { openThreadReplica } from "./replica-thread.ts";
 import { ReplicatedStore } from "./replicated-store.ts";
 import type { ReplicatedStoreParts } from "./replicated-store-parts.ts";
-import { type Seeds, seedReplica } from "./seeding.ts";
+import { type SeedOptions, seedReplica } from "./seeding.ts";
+import type { Seeds } from "./seeds.ts";
 
 export interface ReplicatedStoreOptions
   extends Omit<ReplicatedStoreParts, "replica" | "reopen" | "run" | "logger" | "clock" | "timeoutClock">,
@@ -23,6 +25,8 @@ export interface ReplicatedStoreOptions
   readonly run?: string;
   /** Snapshots, for a replica that is new or too late for the log. */
   readonly seeds?: Seeds;
+  /** Called while a snapshot is copied, with the number of bytes that were copied. */
+  readonly onCopying?: SeedOptions["onCopying"];
 }
 
 /**
@@ -30,10 +34,31 @@ export interface ReplicatedStoreOptions
  * the log is not the one that the replica was made from, with LogTruncated if the log lacks entries and there is no
  * snapshot, and with `store_unavailable` if the log does not answer.
  */
-export async function openReplicatedStore<Procedures extends ProcedureTable>({
+export async function openReplicatedStore<Procedures extends ProcedureTable>(
+  options: ReplicatedStoreOptions,
+): Promise<ReplicatedStore<Procedures>> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await openOnce<Procedures>(options);
+    } catch (error) {
+      // The log was cut while this replica read it. The snapshot that it was cut for is newer than the replica.
+      const isLate = error instanceof CutWhileOpening;
+      if (!isLate || attempt === MAX_ATTEMPTS) throw isLate ? error.cause : error;
+    }
+  }
+}
+
+const MAX_ATTEMPTS = 5;
+
+class CutWhileOpening extends Error {
+  override readonly name = "CutWhileOpening";
+}
+
+async function openOnce<Procedures extends ProcedureTable>({
   file,
   procedures,
   seeds,
+  onCopying,
   run = randomUUID(),
   logger = silentLogger,
   clock = systemClock,
@@ -42,22 +67,23 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>({
 }: ReplicatedStoreOptions): Promise<ReplicatedStore<Procedures>> {
   const { identity } = await parts.log.state();
   const place = { driver: defaultDriver(), identity, run };
+  const seeding = { log: parts.log, seeds, node: parts.node, logger, onCopying };
   const open = async (): Promise<ReplicaHost> => {
     const { first } = await parts.log.state();
     if (file !== undefined) {
       const openFile = (): Promise<ReplicaHost> => openThreadReplica(procedures, { ...place, file, seed: undefined });
-      await seedReplica({ log: parts.log, seeds, file });
+      await seedReplica({ ...seeding, file });
       const host = await openFile();
       if (host.opened.state.position + 1 >= first) return host;
       await host.close();
-      await seedReplica({ log: parts.log, seeds, file, isLate: true });
+      await seedReplica({ ...seeding, file, isLate: true });
       return openFile();
     }
     if (first === 1) return openMemoryReplica(procedures, { ...place, seed: undefined });
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
     try {
       const draft = join(folder, "replica.db");
-      const isSeeded = await seedReplica({ log: parts.log, seeds, file: draft });
+      const isSeeded = await seedReplica({ ...seeding, file: draft });
       return await openMemoryReplica(procedures, { ...place, seed: isSeeded ? draft : undefined });
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -84,6 +110,6 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>({
     return store;
   } catch (error) {
     await store.abort();
-    throw error;
+    throw error instanceof LogTruncated ? new CutWhileOpening(error.message, { cause: error }) : error;
   }
 }

@@ -12,7 +12,7 @@ const send = (message: FromReplicaThread): void => port.postMessage(message);
 
 const module = (await import(procedures)) as ProceduresModule;
 try {
-  const { replica, snapshot, close } = openReplica(module, place);
+  const { replica, close } = openReplica(module, place);
   const answer = (call: ReplicaCall): unknown => {
     switch (call.method) {
       case "apply":
@@ -21,8 +21,6 @@ try {
         return replica.read(call.requests, call.time);
       case "answersOf":
         return replica.answersOf(call.run);
-      case "snapshot":
-        return snapshot(call.target);
       case "close":
         return close();
     }

@@ -1,8 +1,12 @@
 import { Worker } from "node:worker_threads";
+import { systemClock } from "../../kernel/clock.ts";
 import type { BatchTime } from "../log-time.ts";
+import { runInThread } from "../query-thread.ts";
+import { snapshotDatabase } from "../snapshot.ts";
 import type { Request } from "../thread-messages.ts";
 import type { ReplicaPlace } from "./open-replica.ts";
 import type { EntryToApply, OpenedReplica, ReplicaHost } from "./replica-messages.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Data that the thread is started with. */
 export interface ReplicaThreadStart {
@@ -15,7 +19,6 @@ export type ReplicaCall =
   | { readonly method: "apply"; readonly entries: readonly EntryToApply[] }
   | { readonly method: "read"; readonly requests: readonly Request[]; readonly time: BatchTime }
   | { readonly method: "answersOf"; readonly run: string }
-  | { readonly method: "snapshot"; readonly target: string }
   | { readonly method: "close" };
 
 export type FromReplicaThread =
@@ -30,8 +33,24 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+const STATE = "SELECT identity, position FROM replica_state";
+/** How long the position of a copy may take to be read, in milliseconds. */
+const STATE_TIMEOUT_MS = 60_000;
+
+/** Copies a replica in a thread of its own, so that no entry has to wait. The copy says its position. */
+async function copyReplica({ file, identity, driver }: FileReplicaPlace, target: string): Promise<Snapshot> {
+  const options = { clock: systemClock, driver, signal: new AbortController().signal };
+  await snapshotDatabase({ ...options, file, target });
+  const [row] = await runInThread(STATE, [], { ...options, file: target, timeoutMs: STATE_TIMEOUT_MS });
+  return row === undefined
+    ? { identity, position: 0 }
+    : { identity: String(row.identity), position: Number(row.position) };
+}
+
+type FileReplicaPlace = ReplicaPlace & { readonly file: string };
+
 /** Opens a replica in a file, in a thread of its own. Rejects with an Error that says why it cannot be used. */
-export async function openThreadReplica(procedures: URL, place: ReplicaPlace): Promise<ReplicaHost> {
+export async function openThreadReplica(procedures: URL, place: FileReplicaPlace): Promise<ReplicaHost> {
   const workerData: ReplicaThreadStart = { procedures: procedures.href, place };
   const worker = new Worker(new URL("./replica-thread-entry.js", import.meta.url), { workerData, name: "svc-replica" });
   const waiting: Waiting[] = [];
@@ -67,7 +86,7 @@ export async function openThreadReplica(procedures: URL, place: ReplicaPlace): P
     apply: (entries) => call({ method: "apply", entries }),
     read: (requests, time) => call({ method: "read", requests, time }),
     answersOf: (run) => call({ method: "answersOf", run }),
-    snapshot: (target) => call({ method: "snapshot", target }),
+    snapshot: (target) => copyReplica(place, target),
     async close() {
       if (ended !== undefined) return;
       try {

@@ -32,7 +32,8 @@ export interface ReplicatedStoreParts {
   readonly fingerprintEvery?: number | undefined;
   /**
    * Called once, when this run cannot go on: it was expelled, or, with the state `member`, it missed writes of other runs
-   * when its replica restarted. Nothing can be written any more; open a new store.
+   * when its replica restarted, or lacks entries that the log no longer has. Nothing can be written any more; open a new
+   * store.
    */
   readonly onEnded?: ((state: RunState) => void) | undefined;
   readonly onClosed?: (() => void) | undefined;

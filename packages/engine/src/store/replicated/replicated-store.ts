@@ -9,7 +9,7 @@ import type {
   Store,
 } from "../../kernel/store-contract.ts";
 import { AppliedListeners } from "../applied-listeners.ts";
-import type { Follow, LogChanged, LogTruncated } from "../log.ts";
+import { type Follow, type LogChanged, LogTruncated } from "../log.ts";
 import { LogClock } from "../log-clock.ts";
 import type { BatchTime } from "../log-time.ts";
 import type { Request } from "../thread-messages.ts";
@@ -56,6 +56,8 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   /** Set when nothing can be written any more. */
   #end: { readonly reason: string; readonly error: (outcome: Outcome) => CallError } | undefined;
   #damage: string | undefined;
+  /** Set when the log no longer has entries that this store lacks. */
+  #truncated: LogTruncated | undefined;
   #closing: Promise<void> | undefined;
   readonly #progress: Progress;
   readonly #goneListeners = new Set<(runs: readonly string[]) => void>();
@@ -95,13 +97,25 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     });
   }
 
-  /** Catches up with the log and joins it. */
+  /** Catches up with the log and joins it. Rejects with LogTruncated if entries that it lacks are removed meanwhile. */
   async open(): Promise<void> {
+    try {
+      await this.#catchUpAndJoin();
+    } catch (error) {
+      const isJoining = this.#inFlight !== undefined;
+      throw isJoining ? error : (this.#truncated ?? error);
+    }
+  }
+
+  async #catchUpAndJoin(): Promise<void> {
     const { log, replica, clock, node } = this.#parts;
     await checkLog(log, replica.opened.state);
     const { last } = await log.state();
-    const onFailed = (error: LogTruncated | LogChanged): void => this.#stop(error.message);
-    this.#follow = log.follow(this.#inbox.position + 1, (entry) => this.#inbox.add(entry), onFailed);
+    this.#follow = log.follow(
+      this.#inbox.position + 1,
+      (entry) => this.#inbox.add(entry),
+      (error) => this.#onLogFailed(error),
+    );
     await this.#progress.until(() => this.#inbox.position >= last);
     // The log's time is known only now.
     this.#time = new LogClock(clock, this.#lastTime, () => this.#storeTime());
@@ -155,6 +169,11 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   /** Writes a copy of the replica to a new file. */
   async snapshot(file: string): Promise<Snapshot> {
     return this.#inbox.snapshot(file);
+  }
+
+  /** Data folder or machine of this run. */
+  get node(): string {
+    return this.#parts.node;
   }
 
   skewMs(): number {
@@ -310,6 +329,15 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
         : "the other engines expelled this one, because it was silent; it must join again";
     this.#endWith(reason, () => new CallError("run_expelled", reason, { details: { outcome: "not_written" } }));
     this.#parts.onEnded?.(state);
+  }
+
+  /** An engine that is too slow for the log needs a new store, which begins with a snapshot. */
+  #onLogFailed(error: LogTruncated | LogChanged): void {
+    const isTruncated = error instanceof LogTruncated;
+    this.#stop(isTruncated ? `${error.message}; this engine is so far behind that it needs a snapshot` : error.message);
+    if (!isTruncated) return;
+    this.#truncated = error;
+    if (this.#isJoined && this.#closing === undefined) this.#parts.onEnded?.("member");
   }
 
   #stop(reason: string): void {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { openDatabase } from "../driver.ts";
+import { noteUnsynced } from "../failed-sync.ts";
 import { LogChanged, LogTruncated, MAX_ENTRY_BYTES } from "../log.ts";
-import { saveSnapshot } from "./seeding.ts";
+import { saveSnapshot } from "./save-snapshot.ts";
 import { TestCluster } from "./testing/cluster.ts";
 import { MemorySeeds } from "./testing/memory-seeds.ts";
 
@@ -16,10 +18,30 @@ async function truncatedLog() {
   const save = () => saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
   await add(0);
   const first = await save();
+  if (first === undefined) throw new Error("no snapshot was taken");
   await add(10);
   await save();
   await add(20);
   return { a, seeds, first };
+}
+
+/** Two nodes with snapshots each, of which b changed its file by itself. Its snapshot is the newest. */
+async function differingReplica() {
+  const a = await cluster.open("a", { file: cluster.newFile() });
+  const [seeds, file] = [new MemorySeeds(), cluster.newFile()];
+  const b = await cluster.open("b", { file });
+  await a.store.call("add", "1");
+  for (let count = 0; count < 2; count += 1)
+    await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+  await b.store.abort();
+  const database = openDatabase(file);
+  database.exec("UPDATE lines SET text = 'changed'");
+  database.close();
+  const changed = await cluster.open("b", { file });
+  await saveSnapshot(changed.store, { log: changed.connection, seeds, draft: cluster.newFile() });
+  await changed.store.abort();
+  noteUnsynced(file);
+  return { a, seeds, b: file };
 }
 
 describe("a snapshot of a replica", () => {
@@ -40,7 +62,71 @@ describe("a snapshot of a replica", () => {
   });
 });
 
+describe("a store that is so slow that the log is cut before it has read all of it", () => {
+  it("ends while it is open, and begins with a snapshot when it is opened again", async () => {
+    const file = cluster.newFile();
+    const ended: string[] = [];
+    const b = await cluster.open("b", { file, onEnded: (state) => ended.push(state) });
+    await b.store.call("add", "first");
+    b.connection.setUp(false);
+    const { a, seeds } = await truncatedLog();
+    b.connection.setUp(true);
+    await expect.poll(() => ended).toEqual(["member"]);
+    expect(b.store.problem()).toContain("so far behind that it needs a snapshot");
+    await expect(b.store.call("add", "lost")).rejects.toMatchObject({ code: "store_unavailable" });
+    await b.store.close();
+    const again = await cluster.open("b", { file, seeds });
+    expect(await again.store.call("texts", null)).toHaveLength(31);
+    expect(await cluster.hashes(a, again)).toHaveLength(1);
+  });
+
+  it("takes a newer snapshot if that happens while it opens", async () => {
+    const { a, seeds } = await truncatedLog();
+    let cutting: Promise<void> | undefined;
+    const cut = async (): Promise<void> => {
+      for (const text of ["later", "still later"]) {
+        await a.store.call("add", text);
+        await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+      }
+    };
+    const faults = {
+      deliver(action: () => void) {
+        cutting ??= cut();
+        void cutting.then(action);
+      },
+    };
+    const b = await cluster.open("b", { file: cluster.newFile(), seeds, faults });
+    expect(await b.store.call("texts", null)).toHaveLength(32);
+    expect(await cluster.hashes(a, b)).toHaveLength(1);
+  });
+});
+
 describe("a replica in a file", () => {
+  it("is seeded from another node's snapshot if it differs from the others, and from the one before if one is damaged", async () => {
+    const { a, seeds, b } = await differingReplica();
+    const again = await cluster.open("b", { file: b, seeds });
+    expect(await cluster.hashes(a, again)).toHaveLength(1);
+    const [newest] = await seeds.list(cluster.log.state().identity);
+    seeds.damaged = newest?.id;
+    const c = await cluster.open("c", { file: cluster.newFile(), seeds });
+    expect(await cluster.hashes(a, c)).toHaveLength(1);
+  });
+
+  it("can be written while it is copied", async () => {
+    const a = await cluster.open("a", { file: cluster.newFile() });
+    const order: string[] = [];
+    await a.store.call("add", "x".repeat(8_000_000));
+    const file = cluster.newFile();
+    const copy = a.store.snapshot(file).then((snapshot) => {
+      order.push("copied");
+      return snapshot;
+    });
+    await a.store.call("add", "meanwhile").then(() => order.push("written"));
+    const { position } = await copy;
+    expect(order).toEqual(["written", "copied"]);
+    expect([position, position + 1]).toContain(a.store.position());
+  });
+
   it("is replaced by a snapshot if the log no longer has what it lacks, and kept if there is none", async () => {
     const file = cluster.newFile();
     const b = await cluster.open("b", { file });

@@ -1,36 +1,10 @@
 import { rename, rm } from "node:fs/promises";
+import type { Logger } from "../../kernel/logger.ts";
+import { isUnsynced } from "../failed-sync.ts";
 import { type Log, LogChanged, LogTruncated } from "../log.ts";
 import { isUsable, removeReplica } from "./open-replica.ts";
+import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
-
-/** Where snapshots of replicas are kept, for nodes that are new or too late for the log. */
-export interface Seeds {
-  /** Stores the file as a snapshot. The newest two of a log are kept. */
-  put(snapshot: Snapshot, file: string): Promise<void>;
-  /** Returns the snapshots of a log, the newest first. */
-  list(identity: string): Promise<readonly Snapshot[]>;
-  /** Writes a snapshot to a new file. */
-  copy(snapshot: Snapshot, file: string): Promise<void>;
-}
-
-/**
- * Writes a snapshot with its position to `seeds`, and then removes the entries that the second newest snapshot contains.
- * `draft` is the path of a temporary file.
- */
-export async function saveSnapshot(
-  store: { snapshot(file: string): Promise<Snapshot> },
-  { log, seeds, draft }: { readonly log: Log; readonly seeds: Seeds; readonly draft: string },
-): Promise<Snapshot> {
-  try {
-    const snapshot = await store.snapshot(draft);
-    await seeds.put(snapshot, draft);
-    const [, second] = await seeds.list(snapshot.identity);
-    if (second !== undefined) await log.truncate(second.position + 1);
-    return snapshot;
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
 
 export interface SeedOptions {
   readonly log: Log;
@@ -39,28 +13,66 @@ export interface SeedOptions {
   readonly file: string;
   /** True if the file lacks entries that the log no longer has. It is then replaced. */
   readonly isLate?: boolean;
+  /** Node of the replica. If its file cannot be trusted, its own snapshots are the last choice. */
+  readonly node: string;
+  readonly logger: Logger;
+  /** Called when a snapshot is copied, with the number of bytes that were copied. */
+  readonly onCopying?: ((snapshot: KeptSnapshot, copied: number) => void) | undefined;
 }
 
 /**
  * Writes the newest snapshot to the replica's file if the log no longer has all entries, and there is no usable file.
  * Resolves with false if the replica begins empty. Rejects with LogTruncated if there is no snapshot to begin with.
  */
-export async function seedReplica({ log, seeds, file, isLate = false }: SeedOptions): Promise<boolean> {
+export async function seedReplica({
+  log,
+  seeds,
+  file,
+  isLate = false,
+  node,
+  logger,
+  onCopying,
+}: SeedOptions): Promise<boolean> {
   if (!isLate && isUsable(file)) return true;
   const { identity, first } = await log.state();
   if (first === 1) {
     removeReplica(file);
     return false;
   }
-  const newest = (await seeds?.list(identity))?.[0];
-  if (seeds === undefined || newest === undefined || newest.position < first - 1)
+  const kept = (await seeds?.list(identity)) ?? [];
+  // What this node copied from a file that cannot be trusted may be wrong, too.
+  const isSuspect = isUnsynced(file);
+  const isLastChoice = (one: KeptSnapshot): number => Number(isSuspect && one.node === node);
+  const usable = kept
+    .filter(({ position }) => position >= first - 1)
+    .toSorted((a, b) => isLastChoice(a) - isLastChoice(b));
+  if (seeds === undefined || usable.length === 0)
     throw new LogTruncated(`the log begins at entry ${first}, and there is no snapshot that reaches this far`);
   const draft = `${file}.seed`;
-  await rm(draft, { force: true });
-  await seeds.copy(newest, draft);
+  await copyFirst(seeds, usable, { draft, logger, onCopying });
   removeReplica(file);
   await rename(draft, file);
   return true;
+}
+
+/** Copies the first snapshot that can be read. Rejects with the error of the last one. */
+async function copyFirst(
+  seeds: Seeds,
+  [first, ...others]: readonly KeptSnapshot[],
+  { draft, logger, onCopying }: Pick<SeedOptions, "logger" | "onCopying"> & { readonly draft: string },
+): Promise<void> {
+  if (first === undefined) return;
+  const { position, bytes } = first;
+  await rm(draft, { force: true });
+  logger.info("a replica is made from a snapshot", { position, bytes });
+  onCopying?.(first, 0);
+  try {
+    await seeds.copy(first, draft, (copied) => onCopying?.(first, copied));
+  } catch (error) {
+    if (others.length === 0) throw error;
+    logger.warn("a snapshot could not be read; the one before is taken", { position, error });
+    await copyFirst(seeds, others, { draft, logger, onCopying });
+  }
 }
 
 /** Rejects with LogChanged if the log is not the one that made a replica, or lost entries that the replica has. */

@@ -40,7 +40,8 @@ export function logSuite(name: string, open: () => Promise<SuiteLog>): void {
       expect(await one.state()).toMatchObject({ first: 1, last: 0 });
       expect(await one.append("a", bytesOf("A"))).toBe(1);
       expect(await other.append("b", bytesOf("B"))).toBe(2);
-      const { identity, ...ends } = await one.state();
+      const { identity, bytes, ...ends } = await one.state();
+      expect(bytes).toBeGreaterThanOrEqual(2);
       expect(ends).toEqual({ first: 1, last: 2 });
       expect((await other.state()).identity).toBe(identity);
     });
@@ -90,7 +91,7 @@ export function logSuite(name: string, open: () => Promise<SuiteLog>): void {
       await expect(entries(other, 2, 1)).rejects.toThrow(LogTruncated);
       expect(await one.append("d", bytesOf("D"))).toBe(4);
       await one.truncate(5);
-      expect(await one.state()).toMatchObject({ first: 5, last: 4 });
+      expect(await one.state()).toMatchObject({ first: 5, last: 4, bytes: 0 });
     });
   });
 }

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { saveSnapshot } from "../../../store/replicated/seeding.ts";
+import { saveSnapshot } from "../../../store/replicated/save-snapshot.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { SimulatedNode } from "./simulated-node.ts";
 

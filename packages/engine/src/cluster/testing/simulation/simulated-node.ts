@@ -221,7 +221,9 @@ export class SimulatedNode {
         disk.lose();
       }
       const draft = join(this.#parts.folder, `${run.replace("/", "-")}.seed`);
-      const isSeeded = await seedReplica({ log: connection, seeds, file: draft });
+      const isSeeded = await seedReplica({
+        ...{ log: connection, seeds, file: draft, node: this.name, logger: silentLogger },
+      });
       return openSimulatedReplica({ ...place, seed: isSeeded ? draft : undefined });
     };
     const store = new ReplicatedStore<ProcedureTable>({

@@ -1,22 +1,49 @@
+import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import type { Seeds } from "../seeding.ts";
-import type { Snapshot } from "../snapshot.ts";
+import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../seeds.ts";
 
 /** Snapshots in memory. */
 export class MemorySeeds implements Seeds {
-  #kept: { readonly snapshot: Snapshot; readonly bytes: Uint8Array }[] = [];
+  #kept: { readonly snapshot: KeptSnapshot; readonly content: Uint8Array }[] = [];
+  /** Id of a snapshot that cannot be read. */
+  damaged: string | undefined;
+  /** Called before a snapshot is stored. It may throw. */
+  beforePut = (): void => {};
+  #claim: { readonly run: string } | undefined;
 
-  async put(snapshot: Snapshot, file: string): Promise<void> {
-    this.#kept = [{ snapshot, bytes: await readFile(file) }, ...this.#kept].slice(0, 2);
-  }
-
-  async list(identity: string): Promise<readonly Snapshot[]> {
+  async list(identity: string): Promise<readonly KeptSnapshot[]> {
     return this.#kept.map(({ snapshot }) => snapshot).filter((snapshot) => snapshot.identity === identity);
   }
 
-  async copy({ position }: Snapshot, file: string): Promise<void> {
-    const found = this.#kept.find(({ snapshot }) => snapshot.position === position);
-    if (found === undefined) throw new Error(`there is no snapshot of position ${position}`);
-    await writeFile(file, found.bytes);
+  async copy({ id, position }: KeptSnapshot, file: string): Promise<void> {
+    const found = this.#kept.find(({ snapshot }) => snapshot.id === id);
+    if (found === undefined) throw new Error(`the snapshot of entry ${position} is not kept any more`);
+    if (id === this.damaged) throw new Error(`the snapshot of entry ${position} is damaged`);
+    await writeFile(file, found.content, { flag: "wx" });
+  }
+
+  async claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined> {
+    const former = this.#claim;
+    if (former !== undefined && former.run !== run && isAlive(former.run)) return undefined;
+    const claim = { run };
+    this.#claim = claim;
+    return {
+      put: async (snapshot, file) => {
+        const content = await readFile(file);
+        this.beforePut();
+        if (this.#claim !== claim) throw new Error("another engine makes a snapshot: this one was taken for gone");
+        this.#claim = undefined;
+        this.#add(snapshot, content);
+      },
+      release: async () => {
+        if (this.#claim === claim) this.#claim = undefined;
+      },
+    };
+  }
+
+  #add(added: NewSnapshot, content: Uint8Array): void {
+    const snapshot = { ...added, id: randomUUID(), bytes: content.length };
+    const others = this.#kept.filter((one) => one.snapshot.identity === snapshot.identity);
+    this.#kept = [{ snapshot, content }, ...others].slice(0, 2);
   }
 }

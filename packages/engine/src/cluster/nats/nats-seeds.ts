@@ -1,0 +1,289 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  type StreamInfo,
+} from "@nats-io/jetstream";
+import { RequestError, TimeoutError } from "@nats-io/transport-node";
+import { z } from "zod";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { LogUnavailable } from "../../store/log.ts";
+import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../../store/replicated/seeds.ts";
+import { isUnheard } from "./connect.ts";
+import { seedStreamName } from "./stream-names.ts";
+import { codeOf, codes, ensureStream, type StreamParts, unavailable } from "./streams.ts";
+
+/** Size of a part; a server hands it over as base64, and takes messages of up to 1 MB. */
+const PART_BYTES = 512 * 1024;
+/** Number of parts under way. They share the connection with what the engines tell one another. */
+const MAX_IN_FLIGHT = 2;
+/** How long one request to the servers may take, in milliseconds. */
+const REQUEST_MS = 3_000;
+/** How long a request is tried again, in milliseconds. A leader is elected meanwhile. */
+const STALL_MS = 20_000;
+const RETRY_MS = 250;
+/** Number of snapshots of a log that are kept. */
+const KEPT = 2;
+
+const snapshotSchema = z.object({
+  id: z.string(),
+  identity: z.string(),
+  position: z.number(),
+  logBytes: z.number(),
+  node: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+});
+const indexSchema = z.object({
+  /** Who makes a snapshot now. */
+  claim: z.object({ run: z.string(), id: z.string() }).nullable(),
+  /** The newest first. */
+  kept: z.array(snapshotSchema),
+});
+type Index = z.output<typeof indexSchema>;
+type Stored = z.output<typeof snapshotSchema>;
+
+const EMPTY: Index = { claim: null, kept: [] };
+
+/**
+ * Snapshots in a stream of JetStream: each part of one is a message with a subject of its own. The message `index` says
+ * which snapshots are complete and who makes one. It is replaced only by who knows the present one, so that a run that
+ * lost its claim cannot complete its snapshot. Parts that the index does not know are removed.
+ */
+export class NatsSeeds implements Seeds {
+  readonly #parts: StreamParts;
+  readonly #clock: Clock;
+  readonly #publisher: JetStreamClient;
+  readonly #manager: JetStreamManager;
+  readonly #stream: string;
+  readonly #subject: string;
+
+  private constructor(parts: StreamParts, manager: JetStreamManager) {
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
+    this.#publisher = jetstream(parts.client.nats, { timeout: REQUEST_MS });
+    this.#manager = manager;
+    this.#stream = seedStreamName(parts.cluster, parts.store);
+    this.#subject = `svc.${parts.cluster}.snapshots.${parts.store}`;
+  }
+
+  /** The stream is created with the first snapshot. */
+  static async open(parts: StreamParts): Promise<NatsSeeds> {
+    return new NatsSeeds(parts, await jetstreamManager(parts.client.nats, { timeout: REQUEST_MS, checkAPI: false }));
+  }
+
+  async list(identity: string): Promise<readonly KeptSnapshot[]> {
+    const { index } = await this.#again(() => this.#read());
+    return index.kept.filter((snapshot) => snapshot.identity === identity);
+  }
+
+  async claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined> {
+    await this.#ensureStream();
+    const id = randomUUID();
+    const claimed = await this.#change((index) => {
+      const isTaken = index.claim !== null && index.claim.run !== run && isAlive(index.claim.run);
+      return isTaken ? undefined : { ...index, claim: { run, id } };
+    });
+    if (claimed === undefined) return undefined;
+    await this.#removeStrays(claimed, id);
+    return {
+      put: (snapshot, file, signal) => this.#put(id, snapshot, { file, signal }),
+      release: async () => {
+        const index = await this.#change((one) => (one.claim?.id === id ? { ...one, claim: null } : one));
+        if (!index?.kept.some((one) => one.id === id)) await this.#remove(id);
+      },
+    };
+  }
+
+  async copy(snapshot: KeptSnapshot, file: string, onCopied: (bytes: number) => void = () => {}): Promise<void> {
+    const { index } = await this.#again(() => this.#read());
+    const stored = index.kept.find(({ id }) => id === snapshot.id);
+    if (stored === undefined) throw new Error(`the snapshot of entry ${snapshot.position} is not kept any more`);
+    try {
+      await this.#copyTo(stored, file, onCopied);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+  }
+
+  async #put(
+    id: string,
+    snapshot: NewSnapshot,
+    { file, signal }: { readonly file: string; readonly signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const stored = { ...snapshot, id, ...(await this.#send(id, file, signal)) };
+    let dropped: readonly Stored[] = [];
+    await this.#change((index) => {
+      if (index.kept.some((one) => one.id === id)) return index;
+      if (index.claim?.id !== id) throw new Error("another engine makes a snapshot: this one was taken for gone");
+      const kept = [stored, ...index.kept.filter(({ identity }) => identity === snapshot.identity)].slice(0, KEPT);
+      dropped = index.kept.filter((one) => !kept.includes(one));
+      return { claim: null, kept };
+    });
+    for (const one of dropped) await this.#remove(one.id);
+  }
+
+  async #send(
+    id: string,
+    file: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly bytes: number; readonly sha256: string }> {
+    const hash = createHash("sha256");
+    const handle = await open(file, "r");
+    try {
+      const { size: bytes } = await handle.stat();
+      const count = Math.ceil(bytes / PART_BYTES);
+      for (let at = 0; at < count; at += MAX_IN_FLIGHT) {
+        signal?.throwIfAborted();
+        const data = await partsOf(handle, at, Math.min(MAX_IN_FLIGHT, count - at));
+        for (const part of data) hash.update(part);
+        await Promise.all(data.map((part, index) => this.#again(() => this.#publish(`${id}.${at + index}`, part))));
+      }
+      return { bytes, sha256: hash.digest("hex") };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #copyTo(
+    { id, bytes, sha256, position }: Stored,
+    file: string,
+    onCopied: (bytes: number) => void,
+  ): Promise<void> {
+    const hash = createHash("sha256");
+    let copied = 0;
+    const handle = await open(file, "wx", 0o600);
+    try {
+      const count = Math.ceil(bytes / PART_BYTES);
+      for (let at = 0; at < count; at += MAX_IN_FLIGHT) {
+        const indexes = Array.from({ length: Math.min(MAX_IN_FLIGHT, count - at) }, (_, index) => at + index);
+        const parts = await Promise.all(indexes.map((index) => this.#again(() => this.#readPart(`${id}.${index}`))));
+        for (const part of parts) {
+          hash.update(part);
+          await handle.writeFile(part);
+          copied += part.length;
+          onCopied(copied);
+        }
+      }
+      if (hash.digest("hex") !== sha256) throw new Error(`the snapshot of entry ${position} is damaged`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #publish(name: string, part: Uint8Array): Promise<void> {
+    this.#checkUp();
+    const expect = { streamName: this.#stream };
+    await this.#publisher.publish(`${this.#subject}.parts.${name}`, part, { timeout: REQUEST_MS, expect });
+  }
+
+  async #readPart(name: string): Promise<Uint8Array> {
+    const subject = `${this.#subject}.parts.${name}`;
+    const found = await this.#manager.streams.getMessage(this.#stream, { last_by_subj: subject });
+    if (found === null) throw new Error(`the part ${name} of a snapshot is missing`);
+    return found.data;
+  }
+
+  /** Resolves with the index and its number in the stream, which is 0 if there is none. */
+  async #read(): Promise<{ readonly index: Index; readonly at: number }> {
+    try {
+      const found = await this.#manager.streams.getMessage(this.#stream, { last_by_subj: `${this.#subject}.index` });
+      if (found !== null) return { index: indexSchema.parse(found.json()), at: found.seq };
+    } catch (error) {
+      const code = codeOf(error);
+      if (code !== codes.noMessage && code !== codes.streamNotFound) throw error;
+    }
+    return { index: EMPTY, at: 0 };
+  }
+
+  /**
+   * Replaces the index, if `change` returns another one. Resolves with the new one; undefined if `change` returns that.
+   * `change` is called again after a failure: what it wants may have happened already.
+   */
+  #change(change: (index: Index) => Index | undefined): Promise<Index | undefined> {
+    return this.#again(async () => {
+      const { index, at } = await this.#read();
+      const next = change(index);
+      if (next === undefined || next === index) return next;
+      this.#checkUp();
+      const expect = { streamName: this.#stream, lastSubjectSequence: at };
+      await this.#publisher.publish(`${this.#subject}.index`, JSON.stringify(next), { timeout: REQUEST_MS, expect });
+      return next;
+    });
+  }
+
+  /** Tries again what failed because of the servers. */
+  async #again<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    const endsAt = this.#clock.monotonic() + STALL_MS;
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!mayPass(error)) throw error;
+        if (this.#clock.monotonic() >= endsAt) throw unavailable(error);
+        await new Promise<void>((resolve) => this.#clock.after(RETRY_MS, resolve));
+      }
+    }
+  }
+
+  /** What is published without a server would wait in memory without a bound. */
+  #checkUp(): void {
+    if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
+  }
+
+  /** Removes the parts of snapshots that are neither complete nor being made. */
+  async #removeStrays({ kept }: Index, own: string): Promise<void> {
+    const prefix = `${this.#subject}.parts.`;
+    const options = { subjects_filter: `${prefix}>` };
+    const info = await this.#again(() => this.#manager.streams.info(this.#stream, options));
+    const known = new Set([own, ...kept.map(({ id }) => id)]);
+    const found = new Set(
+      Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix.length).split(".")[0] ?? ""),
+    );
+    for (const id of found) if (!known.has(id)) await this.#remove(id);
+  }
+
+  async #remove(id: string): Promise<void> {
+    const filter = `${this.#subject}.parts.${id}.*`;
+    await this.#again(() => this.#manager.streams.purge(this.#stream, { filter }));
+  }
+
+  #ensureStream(): Promise<StreamInfo> {
+    return ensureStream(this.#stream, this.#parts, () => ({
+      subjects: [`${this.#subject}.>`],
+      // A part that is sent again replaces itself.
+      max_msgs_per_subject: 1,
+      retention: RetentionPolicy.Limits,
+      discard: DiscardPolicy.Old,
+    }));
+  }
+}
+
+async function partsOf(handle: FileHandle, from: number, count: number): Promise<readonly Uint8Array[]> {
+  const data = Buffer.alloc(count * PART_BYTES);
+  let length = 0;
+  while (length < data.length) {
+    const { bytesRead } = await handle.read(data, length, data.length - length, from * PART_BYTES + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return Array.from({ length: Math.ceil(length / PART_BYTES) }, (_, index) =>
+    data.subarray(index * PART_BYTES, Math.min(length, (index + 1) * PART_BYTES)),
+  );
+}
+
+/** Whether the next attempt may succeed: no leader answers yet, or another engine replaced the index meanwhile. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof LogUnavailable || isUnheard(error)) return true;
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof TimeoutError || each instanceof RequestError) return true;
+  return error instanceof JetStreamApiError && (error.code === codes.wrongLastSequence || error.status === 503);
+}

@@ -1,0 +1,103 @@
+import {
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from "@nats-io/jetstream";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { LogUnavailable } from "../../store/log.ts";
+import { type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
+
+/** How long the creation of a stream may take, in milliseconds. In a cluster of servers a leader is elected first. */
+const CREATE_MS = 20_000;
+/**
+ * How long one attempt may take, in milliseconds. Of two engines that create a stream at the same time one gets no
+ * answer, and finds the other's stream afterwards.
+ */
+const ATTEMPT_MS = 500;
+const RETRY_MS = 250;
+
+/** Codes of JetStream's errors. */
+export const codes = {
+  streamNotFound: 10_059,
+  streamExists: 10_058,
+  noMessage: 10_037,
+  /** Another append of the same entry is under way. */
+  duplicateUnderWay: 10_158,
+  wrongLastSequence: 10_071,
+} as const;
+
+export interface StreamParts {
+  readonly client: NatsClient;
+  /** Name of the cluster. */
+  readonly cluster: string;
+  /** What the stream is for, e.g. `queue`. */
+  readonly store: string;
+  /** Number of servers that keep the stream. */
+  readonly replicas: number;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** Resolves with a stream, which one node creates, with at least `replicas` copies if possible. Rejects with NatsProblem. */
+export async function ensureStream(
+  name: string,
+  parts: StreamParts,
+  configOf: () => Partial<StreamConfig>,
+): Promise<StreamInfo> {
+  const { client, cluster, replicas, logger, clock = systemClock } = parts;
+  const manager = await jetstreamManager(client.nats, { timeout: ATTEMPT_MS, checkAPI: false });
+  const endsAt = clock.monotonic() + CREATE_MS;
+  for (;;) {
+    try {
+      const found = await manager.streams.info(name);
+      return found.config.num_replicas < replicas ? await addReplicas(manager, found, parts) : found;
+    } catch (error) {
+      try {
+        if (codeOf(error) !== codes.streamNotFound) throw error;
+        return await manager.streams.add({
+          ...configOf(),
+          name,
+          num_replicas: replicas,
+          storage: StorageType.File,
+        } as Parameters<typeof manager.streams.add>[0]);
+      } catch (failure) {
+        // Another node creates it at the same time.
+        if (codeOf(failure) === codes.streamExists) continue;
+        const problem = permissionProblem(failure, cluster);
+        if (problem !== undefined) throw problem;
+        if (clock.monotonic() >= endsAt)
+          throw new NatsProblem(
+            `the NATS servers do not provide the stream ${name} with ${replicas} copies: ${(failure as Error).message}; all servers of engine.cluster.nats.servers must run when a cluster starts for the first time`,
+          );
+        logger.debug("a stream is not available yet", { stream: name, error: failure });
+        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      }
+    }
+  }
+}
+
+/** Copies a stream to further servers, e.g. after one server became three. Resolves with the stream as it is then. */
+async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: StreamParts): Promise<StreamInfo> {
+  const { replicas, logger } = parts;
+  const { name: stream, num_replicas: copies } = found.config;
+  try {
+    const updated = await manager.streams.update(stream, { num_replicas: replicas });
+    logger.info("a log is copied to further NATS servers", { stream, replicas });
+    return updated;
+  } catch (error) {
+    logger.warn("a log has fewer copies than there are NATS servers", { stream, copies, wanted: replicas, error });
+    return found;
+  }
+}
+
+export function codeOf(error: unknown): number | undefined {
+  return error instanceof JetStreamApiError ? error.code : undefined;
+}
+
+export function unavailable(error: unknown): LogUnavailable {
+  return new LogUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+}

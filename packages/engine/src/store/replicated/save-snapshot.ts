@@ -1,0 +1,92 @@
+import { rm } from "node:fs/promises";
+import type { Log, LogState } from "../log.ts";
+import type { KeptSnapshot, Seeds } from "./seeds.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** A replicated store, as far as snapshots are concerned. */
+export interface SnapshotSource {
+  readonly run: string;
+  readonly node: string;
+  members(): readonly string[];
+  snapshot(file: string): Promise<Snapshot>;
+}
+
+export interface SaveOptions {
+  readonly log: Log;
+  readonly seeds: Seeds;
+  /** Path of a temporary file. */
+  readonly draft: string;
+  /** Growth of the log after which a snapshot is due. Default: it is taken in any case. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+  /** Called before the replica is copied. */
+  readonly onBegin?: () => void;
+}
+
+/** A log with its snapshots, as they were seen last. */
+export interface LogAndSnapshots {
+  readonly state: LogState;
+  /** The newest first. */
+  readonly kept: readonly KeptSnapshot[];
+}
+
+/**
+ * Stores a copy of the replica, and then removes the entries that the second newest snapshot contains. Resolves with
+ * undefined if another member of the log is making one, or has just made one.
+ */
+export async function saveSnapshot(
+  store: SnapshotSource,
+  { log, seeds, draft, after, signal, onBegin }: SaveOptions,
+): Promise<Snapshot | undefined> {
+  const claim = await seeds.claim(store.run, (run) => store.members().includes(run));
+  if (claim === undefined) return undefined;
+  let snapshot: Snapshot;
+  try {
+    const found = await look(log, seeds);
+    if (after !== undefined && !isSnapshotDue(found, after)) return undefined;
+    signal?.throwIfAborted();
+    onBegin?.();
+    await rm(draft, { force: true });
+    snapshot = await store.snapshot(draft);
+    await claim.put({ ...snapshot, node: store.node, logBytes: writtenBytes(found) }, draft, signal);
+  } finally {
+    await rm(draft, { force: true });
+    // The claim ends with this run at the latest.
+    await claim.release().catch(() => undefined);
+  }
+  await cutLog(log, seeds);
+  return snapshot;
+}
+
+/**
+ * Removes the entries that the second newest snapshot contains. Those after it are kept in case that the newest one cannot
+ * be read. Resolves with what the log and its snapshots are then.
+ */
+export async function cutLog(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
+  const found = await look(log, seeds);
+  const second = found.kept[1];
+  if (second === undefined || second.position < found.state.first) return found;
+  await log.truncate(second.position + 1);
+  return { ...found, state: await log.state() };
+}
+
+/**
+ * True if the log has grown by `after` bytes, and by half of the replica, since the last snapshot, or if no snapshot
+ * reaches to where the log begins.
+ */
+export function isSnapshotDue({ state, kept }: LogAndSnapshots, after: number): boolean {
+  const [newest] = kept;
+  if (state.first > 1 && (newest === undefined || newest.position < state.first - 1)) return true;
+  const grown = writtenBytes({ state, kept }) - (newest?.logBytes ?? 0);
+  return grown >= Math.max(after, (newest?.bytes ?? 0) / 2);
+}
+
+async function look(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
+  const state = await log.state();
+  return { state, kept: await seeds.list(state.identity) };
+}
+
+/** Size of all entries that were ever appended, in bytes, as far as it is known. */
+function writtenBytes({ state: { first, bytes }, kept }: LogAndSnapshots): number {
+  return (kept.find(({ position }) => position === first - 1)?.logBytes ?? 0) + bytes;
+}

@@ -1,0 +1,41 @@
+import type { Snapshot } from "./snapshot.ts";
+
+/** A snapshot that is about to be stored. */
+export interface NewSnapshot extends Snapshot {
+  /** Data folder or machine of the run that made it. */
+  readonly node: string;
+  /** Size of all entries up to the position, those included that the log no longer has, in bytes. */
+  readonly logBytes: number;
+}
+
+export interface KeptSnapshot extends NewSnapshot {
+  readonly id: string;
+  /** Size of the copy, in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * Where snapshots of replicas are kept, for nodes that are new or too late for the log. `testing/seeds-suite.ts` checks
+ * the guarantees of an implementation.
+ */
+export interface Seeds {
+  /** Returns the complete snapshots of a log, the newest first. */
+  list(identity: string): Promise<readonly KeptSnapshot[]>;
+  /**
+   * Writes a snapshot to a new file. Rejects if the copy is not what was stored, and then leaves no file. `onCopied`
+   * is called with the number of bytes that were copied.
+   */
+  copy(snapshot: KeptSnapshot, file: string, onCopied?: (bytes: number) => void): Promise<void>;
+  /**
+   * Takes the right to make a snapshot, which one run has at a time. Resolves with undefined if another run has it for
+   * which `isAlive` is true. A run that is not alive loses it.
+   */
+  claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined>;
+}
+
+export interface SeedClaim {
+  /** Stores the file as a snapshot. The newest two of its log are kept, and none of another log. */
+  put(snapshot: NewSnapshot, file: string, signal?: AbortSignal): Promise<void>;
+  /** Gives the right back, and removes what was stored of a snapshot that is not complete. */
+  release(): Promise<void>;
+}

@@ -1,0 +1,93 @@
+import { type Clock, every } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type Log, MAX_ENTRY_BYTES } from "../log.ts";
+import { cutLog, isSnapshotDue, type SnapshotSource, saveSnapshot } from "./save-snapshot.ts";
+import type { Seeds } from "./seeds.ts";
+
+/** How often the size of the log is looked at if enough entries were added, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+/** Pause after a failure, in milliseconds. */
+const RETRY_MS = 30_000;
+/** How long stopping waits for a copy under way, which cannot be interrupted, in milliseconds. */
+const STOP_MS = 10_000;
+
+export interface SnapshotTakerParts {
+  readonly store: SnapshotSource & { position(): number; problem(): string | undefined };
+  readonly log: Log;
+  readonly seeds: Seeds;
+  /** Path of a temporary file. */
+  readonly draft: string;
+  /** Growth of the log, in bytes, after which a snapshot is taken. */
+  readonly after: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Takes a snapshot each time that the log has grown enough. Of several engines that do so, one takes it. */
+export class SnapshotTaker {
+  readonly #parts: SnapshotTakerParts;
+  /** Number of entries without which the log has not grown enough to be looked at. */
+  readonly #minEntries: number;
+  /** Position of the store at the last look. */
+  #seen = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | undefined;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #stopTicking = (): void => {};
+  readonly #abort = new AbortController();
+
+  constructor(parts: SnapshotTakerParts) {
+    this.#parts = parts;
+    this.#minEntries = Math.max(1, Math.floor(parts.after / 8 / MAX_ENTRY_BYTES));
+  }
+
+  start(): void {
+    this.#stopTicking = every(this.#parts.clock, LOOK_EVERY_MS, () => this.#tick());
+  }
+
+  /** Ends. A snapshot that is under way is not completed; resolves when its copy is made, or after 10 s. */
+  async stop(): Promise<void> {
+    this.#stopTicking();
+    this.#abort.abort();
+    const looking = this.#looking;
+    if (looking === undefined) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#parts.clock.after(STOP_MS, resolve);
+      void looking.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  #tick(): void {
+    const { store, clock, logger } = this.#parts;
+    const position = store.position();
+    if (this.#looking !== undefined || position - this.#seen < this.#minEntries) return;
+    if (store.problem() !== undefined || clock.monotonic() < this.#pausedUntil) return;
+    this.#looking = this.#look()
+      .then(() => {
+        this.#seen = position;
+      })
+      .catch((error: unknown) => {
+        if (this.#abort.signal.aborted) return;
+        this.#pausedUntil = clock.monotonic() + RETRY_MS;
+        logger.warn("no snapshot could be taken, so the log still grows; it is tried again", { error });
+      })
+      .finally(() => {
+        this.#looking = undefined;
+      });
+  }
+
+  async #look(): Promise<void> {
+    const { store, log, seeds, draft, after, clock, logger } = this.#parts;
+    if (!isSnapshotDue(await cutLog(log, seeds), after)) return;
+    const begunAt = clock.monotonic();
+    const onBegin = (): void => logger.info("a snapshot is being taken", { position: store.position() });
+    const options = { log, seeds, draft, after, signal: this.#abort.signal, onBegin };
+    const snapshot = await saveSnapshot(store, options);
+    if (snapshot === undefined) return;
+    const took_ms = Math.round(clock.monotonic() - begunAt);
+    const { first } = await log.state();
+    logger.info("a snapshot was taken", { position: snapshot.position, took_ms, log_begins_at: first });
+  }
+}
