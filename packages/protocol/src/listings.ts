@@ -19,8 +19,16 @@ export interface FunctionListing {
   readonly internal: boolean;
   /** Name of the first worker that provides the function. */
   readonly worker_name: string;
-  readonly workers: readonly { readonly id: string; readonly name: string }[];
+  readonly workers: readonly FunctionProvider[];
   readonly triggers: readonly { readonly id: string; readonly type: string }[];
+}
+
+/** A worker or module that provides a function. */
+export interface FunctionProvider {
+  readonly id: string;
+  readonly name: string;
+  /** Engine of the cluster that it is connected to. Absent without a cluster. */
+  readonly node?: string;
 }
 
 /** A connected worker or a module of the engine. */
@@ -121,6 +129,8 @@ export type WorkerState =
 /** A worker or module of the config file, or a connected worker, as the functions `worker::*` return it. */
 export interface WorkerStatus {
   readonly name: string;
+  /** Engine of the cluster that runs it, in lists. Absent for modules, for remote workers, and without a cluster. */
+  readonly node?: string | undefined;
   /**
    * `local`: a process that the engine runs. `command`: a command of svc-exec. `module`: part of the engine. `remote`:
    * connected on its own.

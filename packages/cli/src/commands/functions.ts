@@ -70,7 +70,10 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     );
   else {
     const options = { columns: shell.outColumns, whole: ["FUNCTION"], below: "DESCRIPTION", style: statusStyle(shell) };
-    shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), options));
+    const hasNodes = shown.some(({ workers }) => workers.some(({ node }) => node !== undefined));
+    const heads = ["FUNCTION", "WORKER", ...(hasNodes ? ["NODE"] : []), "TRIGGERS", "STATUS", "DESCRIPTION"];
+    const rows = shown.map((each) => row(each, hasNodes));
+    shell.out(table(heads, rows, options));
   }
   if (hidden > 0)
     shell.note(
@@ -80,10 +83,14 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     );
 }
 
-function row({ function_id, workers, triggers, status, description }: FunctionRow): readonly string[] {
+function row(
+  { function_id, workers, triggers, status, description }: FunctionRow,
+  hasNodes: boolean,
+): readonly string[] {
   return [
     function_id,
     [...new Set(workers.map(({ name }) => name))].join(", "),
+    ...(hasNodes ? [[...new Set(workers.flatMap(({ node }) => node ?? []))].sort().join(", ")] : []),
     [...new Set(triggers.map(({ type }) => type))].join(", "),
     status,
     description ?? "",

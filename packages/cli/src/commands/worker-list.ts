@@ -32,7 +32,7 @@ export function workerListCommand(shell: Shell): Command {
   return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
 }
 
-const HEADS = ["NAME", "KIND", "STATE", "CPU", "MEMORY", "RESTARTS", "UPTIME", "FUNCTIONS"] as const;
+const HEADS = ["KIND", "STATE", "CPU", "MEMORY", "RESTARTS", "UPTIME", "FUNCTIONS"] as const;
 
 async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
   const workers = await askAllEngines(shell, { command, options, access: "reads" }, (engine) =>
@@ -51,8 +51,11 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     const worker = workers[index];
     return head === "STATE" && worker !== undefined ? paint[stateColor(worker.state)](cell) : cell;
   };
+  const hasNodes = workers.some(({ node }) => node !== undefined);
+  const heads = hasNodes ? ["NAME", "NODE", ...HEADS] : ["NAME", ...HEADS];
+  const rows = workers.map((worker) => [worker.name, ...(hasNodes ? [worker.node ?? "-"] : []), ...row(worker)]);
   shell.out(
-    table(HEADS, workers.map(row), {
+    table(heads, rows, {
       columns: shell.outColumns,
       whole: ["NAME", "STATE"],
       first: ["FUNCTIONS", "KIND"],
@@ -67,7 +70,6 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
 }
 
 function row({
-  name,
   kind,
   state,
   replicas,
@@ -85,7 +87,6 @@ function row({
     ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id)),
   ];
   return [
-    name,
     kind,
     replicas.length > 1 ? `${state} ${ready}/${replicas.length}` : state,
     cpu_percent === null ? "-" : `${cpu_percent.toFixed(1)}%`,

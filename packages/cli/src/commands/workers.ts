@@ -44,14 +44,27 @@ async function list(shell: Shell, command: Command, options: WorkersOptions): Pr
     );
   } else {
     const options = { columns: shell.outColumns, whole: ["NAME"], first: ["PROCESS"] };
-    shell.out(
-      table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), options),
-    );
+    const hasNodes = workers.some(({ node }) => node !== undefined);
+    const heads = ["NAME", "KIND", ...(hasNodes ? ["NODE"] : []), ...HEADS];
+    const rows = workers.map((worker) => row(worker, hasNodes));
+    shell.out(table(heads, rows, options));
   }
 }
 
-function row(worker: WorkerRow): readonly string[] {
-  const { name, runtime, version, pid, ip_address, function_count, active_invocations, connected_at_ms } = worker;
+const HEADS = ["SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"];
+
+function row(worker: WorkerRow, hasNodes: boolean): readonly string[] {
+  const {
+    name,
+    node = "-",
+    runtime,
+    version,
+    pid,
+    ip_address,
+    function_count,
+    active_invocations,
+    connected_at_ms,
+  } = worker;
   const where = [
     pid === null ? [] : [String(pid)],
     kindOf(worker) === "remote" && ip_address !== null ? [`at ${ip_address}`] : [],
@@ -61,6 +74,7 @@ function row(worker: WorkerRow): readonly string[] {
   return [
     name,
     kindOf(worker),
+    ...(hasNodes ? [node] : []),
     `${runtime} ${version ?? ""}`.trim(),
     where,
     String(function_count),

@@ -20,7 +20,7 @@ interface FakeEngine extends EngineCalls {
 function engine(node: string, ...workers: readonly string[]): FakeEngine {
   const states = new Map<string, WorkerState>(workers.map((name) => [name, "ready"]));
   const asked: string[] = [];
-  const report = (name: string): unknown => ({ name, state: states.get(name), kind: "local", log_file: node });
+  const report = (name: string): unknown => ({ name, state: states.get(name), kind: "local", node, log_file: node });
   return {
     asked,
     workers: states,
@@ -80,11 +80,11 @@ describe("calls to the engines of a cluster", () => {
   it("list the workers of all engines once, and the modules of the first", async () => {
     const listed = await listWorkers(callsTo([engine("a", "hello", "math"), engine("b", "there", "math")]));
 
-    expect(listed.map(({ name, log_file }) => [name, log_file])).toEqual([
-      ["hello", "a"],
-      ["math", "a"],
-      ["svc-state", "a"],
-      ["there", "b"],
+    expect(listed.map(({ name, node, log_file }) => [name, node, log_file])).toEqual([
+      ["hello", "a", "a"],
+      ["math", "a, b", "a"],
+      ["svc-state", undefined, "a"],
+      ["there", "b", "b"],
     ]);
   });
 });

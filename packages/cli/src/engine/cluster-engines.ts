@@ -111,6 +111,13 @@ async function allWorkers(
 ): Promise<readonly WorkerReport[]> {
   const lists = await Promise.all(engines.map((engine) => listWorkers(engine, options)));
   const run = lists.flat().filter(({ kind }) => kind === "local" || kind === "command");
-  const byName = new Map([...(lists[0] ?? []), ...run.reverse()].map((worker) => [worker.name, worker]));
+  const nodesOf = (name: string): string | undefined =>
+    run.flatMap((worker) => (worker.name === name ? (worker.node ?? []) : [])).join(", ") || undefined;
+  const byName = new Map(
+    [...(lists[0] ?? []), ...run.toReversed()].map((worker) => [
+      worker.name,
+      { ...worker, node: nodesOf(worker.name) },
+    ]),
+  );
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }

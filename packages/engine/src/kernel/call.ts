@@ -81,6 +81,8 @@ export type Refusal = "draining" | "overloaded";
 export interface RemoteNode {
   /** The run of its engine. */
   readonly run: string;
+  /** Name of its engine. */
+  readonly name: string;
   /** Calls in flight there, as far as is known. */
   readonly load: number;
   /** True if it gets a call only when no other node can run it: it may still have the last worker of a function. */

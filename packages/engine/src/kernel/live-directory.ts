@@ -169,10 +169,11 @@ export class LiveDirectory implements Directory {
 
   #functionView(entry: FunctionEntry): FunctionView {
     const { description } = entry.registrations[0] as FunctionEntry["registrations"][number];
-    const workers = entry.registrations.map(({ provider }) => ({
-      id: provider.workerId,
-      name: nameOf(provider.name, entry.id),
-    }));
+    const workers = entry.registrations.map(({ provider }) => {
+      const node = provider.remote?.name ?? this.#node;
+      const named = { id: provider.workerId, name: nameOf(provider.name, entry.id) };
+      return node === undefined ? named : { ...named, node };
+    });
     return {
       function_id: entry.id,
       description: description.description ?? null,

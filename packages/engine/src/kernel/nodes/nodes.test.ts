@@ -219,7 +219,7 @@ describe("a worker of another node", () => {
     for (const run of ["x", "y", "z"]) {
       const provider: Provider = {
         ...{ workerId: run, name: run, builtIn: false, principal: TRUSTED, inFlight: 0, isStandby: false },
-        remote: { run, isDraining: false, load: 0 },
+        remote: { run, name: run, isDraining: false, load: 0 },
         refusal: () => undefined,
         deliver(call) {
           asked.push(run);
@@ -250,7 +250,7 @@ describe("a worker of another node", () => {
     cluster.network.partition((one, other) => one !== runOfB && other !== runOfB);
     const c = await cluster.start("c");
     await cluster.advance(1_000);
-    expect(c.directory.functionById("f")?.workers).toEqual([{ id: between.id, name: "worker" }]);
+    expect(c.directory.functionById("f")?.workers).toEqual([{ id: between.id, name: "worker", node: "b" }]);
     // The call and the withdrawal cross.
     const call = c.call("f", null);
     between.close();

@@ -32,6 +32,10 @@ export class OutgoingCalls {
     return this.#peer.run;
   }
 
+  get name(): string {
+    return this.#peer.name;
+  }
+
   get size(): number {
     return this.#held.size;
   }

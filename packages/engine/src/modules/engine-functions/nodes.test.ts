@@ -89,6 +89,10 @@ describe("engine::nodes::list in a cluster", () => {
     for (const engine of [a, b]) {
       const { workers } = (await engine.call("engine::workers::list", { search: "greeter" })) as { workers: unknown[] };
       expect(workers).toMatchObject([{ id: worker.id, node: "b" }]);
+      const { functions } = (await engine.call("engine::functions::list", { prefix: "greet" })) as {
+        functions: unknown[];
+      };
+      expect(functions).toMatchObject([{ workers: [{ id: worker.id, node: "b" }] }]);
     }
     const alone = await inMemoryEngine({ modules: [engineFunctions(() => ({ ...INFO, instance_id: "run-1" }))] });
     const other = await alone.connectWorker({ name: "greeter" });

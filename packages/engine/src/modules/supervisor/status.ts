@@ -37,6 +37,10 @@ const lastExitSchema = z.object({
 
 export const workerStatusSchema = z.object({
   name: z.string(),
+  node: z.string().optional().meta({
+    description:
+      "Engine of the cluster that runs it, in lists. Absent for modules, for remote workers, and without a cluster",
+  }),
   kind: z.enum(["local", "command", "module", "remote"]).meta({
     description:
       "`local`: a worker that the engine runs; `command`: a command of `svc-exec`; `module`: part of the engine; `remote`: connected by itself",

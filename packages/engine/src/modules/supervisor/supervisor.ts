@@ -179,7 +179,11 @@ export class Supervisor {
 
   async list(options: { readonly includeRemote: boolean }): Promise<WorkerStatus[]> {
     const { directory } = this.#context;
-    const local = await Promise.all([...this.#units.values()].map((unit) => this.#statusOf(unit, DEFAULT_TAIL)));
+    const { nodes } = this.#context;
+    const node = nodes === undefined ? {} : { node: nodes.name };
+    const local = await Promise.all(
+      [...this.#units.values()].map(async (unit) => ({ ...(await this.#statusOf(unit, DEFAULT_TAIL)), ...node })),
+    );
     const modules = this.#deps.moduleStates().map((module) => statusOfModule(module, directory));
     const remote = options.includeRemote ? statusesOfRemote(directory) : [];
     return [...local, ...modules, ...remote].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -10,6 +10,7 @@ import {
   type FunctionRow,
   type Grouping,
   groupRows,
+  nodesOf,
   STATUS_MEANINGS,
   STATUS_TONES,
   statusLabel,
@@ -42,7 +43,11 @@ export function FunctionsList({
     () => groupRows(items, grouping, isSearching ? new Set() : closed, modules),
     [items, grouping, closed, isSearching, modules],
   );
-  const columns = useMemo(() => columnsOf(stats, selectedId !== undefined), [stats, selectedId]);
+  const hasNodes = items.some(({ workers }) => workers.some(({ node }) => node !== undefined));
+  const columns = useMemo(
+    () => columnsOf(stats, { isBesideDetail: selectedId !== undefined, hasNodes }),
+    [stats, selectedId, hasNodes],
+  );
   const toggle = (name: string): void => {
     const next = new Set(closed);
     if (!next.delete(name)) next.add(name);
@@ -86,7 +91,10 @@ function rowId(row: FunctionRow): string {
   return row.kind === "group" ? `group ${row.name}` : `function ${row.group} ${row.item.function_id}`;
 }
 
-function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Column<FunctionRow>[] {
+function columnsOf(
+  stats: StatsByFunction,
+  { isBesideDetail, hasNodes }: { readonly isBesideDetail: boolean; readonly hasNodes: boolean },
+): readonly Column<FunctionRow>[] {
   const ofFunction = (show: (item: FunctionItem) => React.ReactNode) => (row: FunctionRow) =>
     row.kind === "function" ? show(row.item) : null;
   const id: Column<FunctionRow> = {
@@ -125,6 +133,16 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
       </span>
     )),
   };
+  const nodes: Column<FunctionRow> = {
+    key: "nodes",
+    header: t`Node`,
+    width: "minmax(3rem,6rem)",
+    from: 560,
+    cell: ofFunction((item) => {
+      const names = nodesOf(item).join(", ");
+      return <span title={names}>{names}</span>;
+    }),
+  };
   const status: Column<FunctionRow> = {
     key: "status",
     header: t`Status`,
@@ -142,7 +160,11 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
     from: 900,
     cell: ofFunction(({ function_id }) => <LastCall stats={stats} functionId={function_id} />),
   };
-  return isBesideDetail ? [id, triggers, workers, status] : [id, triggers, workers, status, lastCall];
+  return [
+    ...[id, triggers, workers],
+    ...(hasNodes ? [nodes] : []),
+    ...(isBesideDetail ? [status] : [status, lastCall]),
+  ];
 }
 
 function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; readonly functionId: string }) {

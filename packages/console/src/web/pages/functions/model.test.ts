@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseJson } from "../../lib/json.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import { jsonDiff } from "./history/json-diff.ts";
-import { filterFunctions, groupRows, triggerSummary } from "./model.ts";
+import { filterFunctions, groupRows, nodesOf, triggerSummary } from "./model.ts";
 import { schemaFields } from "./schema-fields.ts";
 
 function item(function_id: string, change: Partial<FunctionItem> = {}): FunctionItem {
@@ -47,6 +47,19 @@ describe("the list of functions", () => {
     expect(find("b math")).toEqual(["math::add", "math::sub"]);
     expect(find("", { worker: "a" })).toEqual(["math::add"]);
     expect(find("engine", { system: true })).toEqual(["engine::x"]);
+  });
+
+  it("is filtered by the engine of a worker, in a cluster", () => {
+    const at = (id: string, ...nodes: readonly string[]): FunctionItem =>
+      item(id, { workers: nodes.map((node) => ({ id: `${id} ${node}`, name: "w", node })) });
+    const find = (q: string): readonly string[] =>
+      filterFunctions(
+        [at("f", "a", "b"), at("g", "b"), item("h")],
+        { q, worker: undefined, system: false },
+        new Set(),
+      ).map(({ function_id }) => function_id);
+    expect([find("node:a"), find("node:B"), find("g node:b"), find("node:c")]).toEqual([["f"], ["f", "g"], ["g"], []]);
+    expect(nodesOf(at("f", "b", "a", "b"))).toEqual(["a", "b"]);
   });
 
   it("includes functions of modules only on request, but always those that a worker also provides", () => {

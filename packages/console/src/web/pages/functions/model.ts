@@ -12,6 +12,7 @@ export interface FunctionStats extends FunctionFigures {
 export type Grouping = "prefix" | "worker";
 
 export interface FunctionFilter {
+  /** Words, and `node:NAME` for functions of workers at that engine of a cluster. */
   readonly q: string;
   readonly worker: string | undefined;
   /** Include functions of the engine and its modules. */
@@ -23,6 +24,13 @@ export type FunctionRow =
   | { readonly kind: "group"; readonly name: string; readonly count: number; readonly isOpen: boolean }
   | { readonly kind: "function"; readonly item: FunctionItem; readonly group: string };
 
+const NODE_FILTER = "node:";
+
+/** Names of the engines whose workers provide the function. Empty without a cluster. */
+export function nodesOf({ workers }: FunctionItem): readonly string[] {
+  return [...new Set(workers.flatMap(({ node }) => node ?? []))].sort();
+}
+
 /**
  * Returns the functions that match the filter, sorted by ID. Words are searched in ID, description and worker names.
  * `modules`: IDs of workers that are modules.
@@ -32,10 +40,14 @@ export function filterFunctions(
   { q, worker, system }: FunctionFilter,
   modules: ReadonlySet<string>,
 ): readonly FunctionItem[] {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = all.filter((word) => !word.startsWith(NODE_FILTER));
+  const nodes = all.filter((word) => word.startsWith(NODE_FILTER)).map((word) => word.slice(NODE_FILTER.length));
   return items
     .filter((item) => {
       if (!system && !isOwn(item, modules)) return false;
+      const own = nodesOf(item).map((node) => node.toLowerCase());
+      if (!nodes.every((node) => own.includes(node))) return false;
       if (worker !== undefined && !item.workers.some(({ id, name }) => name === worker || id === worker)) return false;
       const text =
         `${item.function_id}\n${item.description ?? ""}\n${item.workers.map(({ name }) => name).join("\n")}`.toLowerCase();

@@ -32,7 +32,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
         <LinkList
           title={t`Workers (${item.workers.length})`}
           none={t`No workers`}
-          items={item.workers.map(({ id, name }) => ({
+          items={item.workers.map(({ id, name, node }) => ({
             key: id,
             content: (
               <Link
@@ -41,6 +41,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
                 className="inline-flex min-h-6 items-center gap-1 text-accent underline"
               >
                 {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
+                {node !== undefined && <span>{t`at ${node}`}</span>}
               </Link>
             ),
           }))}
