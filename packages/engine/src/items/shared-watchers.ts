@@ -39,6 +39,11 @@ export interface SharedWatchers {
     readonly isTrusted: boolean;
     readonly isKept: boolean;
   }): Promise<number | undefined>;
+  /**
+   * Resolves with whether this engine delivers the watcher's changes, after all writes of all engines before. What this
+   * engine has seen so far does not tell that: while it was cut off, another engine may have got the watcher.
+   */
+  isClaimed(id: string): Promise<boolean>;
   /** Lets another engine deliver, if there is one that can. */
   yield(id: string): Promise<void>;
   /** Ends a watcher without engines and its deliveries. Resolves with their number, or with undefined if it has one. */

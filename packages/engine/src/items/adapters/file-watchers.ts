@@ -32,6 +32,10 @@ export class FileWatchers implements SharedWatchers {
     return discardedOf(await this.#call("unwatch", { ...request, engine: this.run }));
   }
 
+  isClaimed(id: string): Promise<boolean> {
+    return this.#call("isClaimed", { id, engine: this.run });
+  }
+
   async yield(id: string): Promise<void> {
     await this.#call("yieldWatcher", { id, engine: this.run });
   }

@@ -62,10 +62,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "change-delivered-twice",
-    what: "Every engine that has a state trigger delivers its changes.",
-    file: "modules/state/triggers/shared-triggers.js",
-    text: "state?.claimedBy === watchers.run && !held.hasYielded",
-    replacement: "state !== undefined && !held.hasYielded",
+    what: "A state trigger moves to another engine while the one that delivers its changes is there.",
+    file: "items/adapters/file-thread/watchers.js",
+    text: "if (!able.some(({ engine }) => engine === claimedBy))",
+    replacement: "if (true)",
   },
   {
     name: "change-lost",

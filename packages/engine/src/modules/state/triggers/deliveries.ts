@@ -35,6 +35,11 @@ export interface DeliveriesParts {
   readonly signal: AbortSignal;
   /** Whether a worker propagates the traceparent of a call to its own calls. */
   readonly propagatesTrace: (workerId: string) => boolean;
+  /**
+   * Resolves with whether this engine delivers the watcher's changes, after all writes so far. Undefined: no other
+   * engine can.
+   */
+  readonly isClaimed: (() => Promise<boolean>) | undefined;
   /** Resolves when an earlier instance for the same watcher has no deliveries in flight. */
   readonly after: Promise<void>;
 }
@@ -79,6 +84,7 @@ export class Deliveries {
   #busyTries = 0;
   #isForbidden = false;
   #mayStart = false;
+  #isAsking = false;
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
@@ -150,10 +156,31 @@ export class Deliveries {
     if (!this.#mayStart || this.#stopped || signal.aborted || this.#pause !== undefined) return;
     if (this.#behind && !this.#reading && this.#window.wantsMore) void this.#readPage();
     if (this.#missing || binding.isAway || !this.#isPermitted()) return;
-    while (this.#running < MAX_RUNNING && this.#pause === undefined) {
-      const entry = this.#window.take();
-      if (entry === undefined) return;
-      void this.#serve(entry);
+    if (this.#parts.isClaimed === undefined) this.#begin();
+    else if (this.#mayBegin && !this.#isAsking) void this.#beginIfClaimed(this.#parts.isClaimed);
+  }
+
+  get #mayBegin(): boolean {
+    return this.#running < MAX_RUNNING && this.#pause === undefined && this.#window.hasReady;
+  }
+
+  #begin(): void {
+    while (this.#mayBegin) void this.#serve(this.#window.take() as Entry);
+  }
+
+  /** An engine that was cut off learns of changes that another one has delivered meanwhile. */
+  async #beginIfClaimed(isClaimed: () => Promise<boolean>): Promise<void> {
+    const { binding, signal, watcher, log } = this.#parts;
+    this.#isAsking = true;
+    try {
+      const mayBegin = await isClaimed();
+      if (mayBegin && !this.#stopped && !signal.aborted && !this.#missing && !binding.isAway) this.#begin();
+    } catch (error) {
+      if (this.#stopped) return;
+      log.debug("it is not known whether this engine delivers the changes of a state trigger", { watcher, error });
+      this.#pauseFor(UNAVAILABLE_BACKOFF.maxMs);
+    } finally {
+      this.#isAsking = false;
     }
   }
 

@@ -65,6 +65,11 @@ export class DeliveryWindow {
     return this.#entries === 0 || (!this.isFull && this.#entries <= MAX_ENTRIES / 2 && this.#bytes <= MAX_BYTES / 2);
   }
 
+  /** True if there is a delivery to take. */
+  get hasReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
   /** Adds a delivery, sorted by sequence number among those of its item that are not running. */
   add(delivery: Delivery): void {
     const { scope, key, previous, json } = delivery.change;

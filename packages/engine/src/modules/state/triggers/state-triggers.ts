@@ -225,10 +225,10 @@ export class StateTriggers implements ChangeListener {
 
   #deliver(id: string, binding: TriggerBinding<StateTriggerSettings>): Deliveries {
     const { clock, log, directory, telemetry } = this.#context;
+    const { outbox, sharedWatchers } = this.#store;
     const deliveries = new Deliveries({
-      binding,
+      ...{ binding, outbox },
       watcher: id,
-      outbox: this.#store.outbox,
       causes: this.#causes,
       budget: this.#budget,
       clock,
@@ -236,6 +236,7 @@ export class StateTriggers implements ChangeListener {
       telemetry,
       signal: this.#signal,
       propagatesTrace: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
+      isClaimed: sharedWatchers && (() => sharedWatchers.isClaimed(id)),
       after: this.#ending.get(id) ?? Promise.resolve(),
     });
     this.#bound.set(id, deliveries);
