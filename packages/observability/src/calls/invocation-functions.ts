@@ -31,7 +31,7 @@ export function provideInvocations(
       const store = onDisk();
       return store === undefined
         ? listInvocations(parts.history, query, seen(access))
-        : listWithStored(parts.history, store, query, seen(access));
+        : listWithStored(parts.history, store, query, { sees: seen(access), isRestricted: access !== undefined });
     },
   });
   provideFunction({

@@ -39,19 +39,19 @@ export async function listWithStored(
   history: InvocationHistory,
   store: SpanStore,
   query: InvocationsQuery,
-  sees: SeesCall,
+  { sees, isRestricted }: { readonly sees: SeesCall; readonly isRestricted: boolean },
 ): Promise<ReturnType<typeof listInvocations> & { readonly total_is_lower_bound?: true }> {
-  const { FIRST, listStored } = await import("./stored-invocations.ts");
+  const { firstCursor, listStored } = await import("./stored-invocations.ts");
   const limit = query.limit ?? DEFAULT_LIMIT;
   const isStored = typeof query.cursor === "string" && !SEQUENCE.test(query.cursor);
   const recent = listInvocations(history, isStored ? { ...query, cursor: null, limit: 1 } : query, sees);
   if (!isStored && recent.cursor !== null) return { ...recent, total_is_lower_bound: true };
   const newest = isStored ? [] : recent.invocations;
-  if (newest.length >= limit) return { ...recent, cursor: FIRST, total_is_lower_bound: true };
+  if (newest.length >= limit) return { ...recent, cursor: firstCursor({ isRestricted }), total_is_lower_bound: true };
   const older = await listStored(store, query, {
-    cursor: isStored ? (query.cursor as string) : FIRST,
+    cursor: isStored ? (query.cursor as string) : firstCursor({ isRestricted }),
     limit: limit - newest.length,
-    sees,
+    ...{ sees, isRestricted },
     isElsewhere: idsIn(history),
   });
   return {

@@ -1,7 +1,7 @@
 import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
-import { readCursor, writeCursor } from "../query/cursor.ts";
+import { openCursor, readCursor, sealCursor, writeCursor } from "../query/cursor.ts";
 import type { SeesCall } from "../query/sees-call.ts";
 import type { SpanStore } from "../spans/span-store.ts";
 import { spanStatusOf } from "../spans/trace-match.ts";
@@ -20,26 +20,36 @@ const scalar = z.union([z.string(), z.number()]);
 /** Where the page of traces begins, and the number of its calls that were already returned. */
 const cursorParts = z.union([z.tuple([z.int().min(0)]), z.tuple([z.int().min(0), scalar, scalar])]);
 
-/** Cursor for the first page. */
-export const FIRST = writeCursor(CURSOR, [0]);
+/** Returns the cursor of the first page. */
+export function firstCursor({ isRestricted }: Pick<StoredQuery, "isRestricted">): string {
+  return (isRestricted ? sealCursor : writeCursor)(CURSOR, [0]);
+}
 
 export interface StoredInvocations {
   readonly invocations: readonly InvocationListing[];
   readonly cursor: string | null;
 }
 
-/** Lists calls, newest trace first. `isElsewhere` leaves out the calls that the history has. */
+export interface StoredQuery {
+  readonly cursor: string;
+  readonly limit: number;
+  readonly sees: SeesCall;
+  /** True: positions may be those of traces that are hidden from the caller. */
+  readonly isRestricted: boolean;
+  /** Leaves out the calls that the history has. */
+  readonly isElsewhere: (invocationId: string) => boolean;
+}
+
+/** Lists calls, newest trace first. */
 export async function listStored(
   store: Pick<SpanStore, "list">,
   query: InvocationsQuery,
-  options: {
-    readonly cursor: string;
-    readonly limit: number;
-    readonly sees: SeesCall;
-    readonly isElsewhere: (invocationId: string) => boolean;
-  },
+  options: StoredQuery,
 ): Promise<StoredInvocations> {
-  const [skipped, ...position] = readCursor(CURSOR, options.cursor, cursorParts);
+  const [read, write] = options.isRestricted ? [openCursor, sealCursor] : [readCursor, writeCursor];
+  const cursorOf = (skip: number, after: TracePosition | undefined): string =>
+    write(CURSOR, after === undefined ? [skip] : [skip, after.value, after.tie]);
+  const [skipped, ...position] = read(CURSOR, options.cursor, cursorParts);
   let after: TracePosition | undefined = positionOf(position);
   let skip = skipped;
   const invocations: InvocationListing[] = [];
@@ -95,10 +105,6 @@ function filtersOf({ function_id, worker, trace_id, start_time, end_time }: Invo
 function positionOf(parts: readonly (string | number)[]): TracePosition | undefined {
   const [value, tie] = parts;
   return value === undefined || tie === undefined ? undefined : { value, tie };
-}
-
-function cursorOf(skip: number, after: TracePosition | undefined): string {
-  return writeCursor(CURSOR, after === undefined ? [skip] : [skip, after.value, after.tie]);
 }
 
 function textOf(span: SpanRecord, key: string): string | undefined {

@@ -119,6 +119,35 @@ describe("a restricted caller of engine::traces::*", () => {
     });
   });
 
+  it("pages through its traces with cursors that show nothing of the others and cannot be made up", async () => {
+    const { ask, engine, reader, sink } = await site();
+    // More than one request searches.
+    for (let trace = 100; trace < 160; trace += 1)
+      sink.ended(sampleSpan({ trace, id: trace, name: "private-name", ...of("secret::pay") }));
+    const query = { sort_by: "name", limit: 1 };
+    const seen: string[] = [];
+    const cursors: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = (await ask("engine::traces::list", { ...query, cursor })) as {
+        spans: { span_id: string }[];
+        cursor: string | null;
+      };
+      seen.push(...page.spans.map(({ span_id }) => span_id));
+      cursor = page.cursor;
+      if (cursor !== null) cursors.push(cursor);
+    }
+    expect(seen.toSorted()).toEqual([spanIdOf(2), spanIdOf(7)]);
+    expect(cursors.length).toBeGreaterThan(1);
+    for (const cursor of cursors)
+      expect(Buffer.from(cursor, "base64url").toString("latin1")).not.toMatch(/private|secret|open/);
+    expect(new Set(cursors.map(({ length }) => length)).size).toBe(1);
+    const { cursor: plain } = (await engine.call("engine::traces::list", query)) as { readonly cursor: string };
+    for (const cursor of [plain, "AAAA", `${cursors[0]}AAAA`])
+      expect(await reader.call("engine::traces::list", { ...query, cursor })).toMatchObject({
+        error: { code: "invalid_input" },
+      });
+  });
+
   it("leaves the others to callers that are not restricted", async () => {
     const { engine } = await site();
     expect(await engine.call("engine::traces::list", {})).toMatchObject({ total: 3 });

@@ -1,7 +1,7 @@
 import { type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import { mergedFrom } from "../../query/ask-nodes.ts";
-import { readCursor, writeCursor } from "../../query/cursor.ts";
+import { openCursor, readCursor, sealCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
 import { groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
@@ -32,7 +32,9 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
       const { offset, limit, cursor, sort_by: sortBy, sort_order, ...wanted } = input;
       const filters = traceFiltersOf(wanted);
       const asOf = context.clock.now();
-      const after = cursor === undefined ? undefined : positionIn(cursor, sortBy);
+      // The position may be that of a trace which is hidden from the caller.
+      const [read, write] = access === undefined ? [readCursor, writeCursor] : [openCursor, sealCursor];
+      const after = cursor === undefined ? undefined : positionIn(cursor, sortBy, read);
       const page = await store.list({
         filters,
         sortBy,
@@ -50,7 +52,7 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         ...(page.totalIsExact ? {} : { total_is_lower_bound: true }),
         offset,
         limit,
-        cursor: cursorOf(page, sortBy),
+        cursor: cursorOf(page, sortBy, write),
         // Without this flag a short page looks like the last one, or like an empty result.
         ...(page.next !== undefined && page.rows.length < limit ? { partial: true } : {}),
         as_of: asOf,
@@ -113,13 +115,15 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
   });
 }
 
-function cursorOf({ next }: TracePage, sortBy: z.infer<typeof traceSortSchema>): string | null {
-  return next === undefined ? null : writeCursor(LIST, [sortBy, next.value, next.tie]);
+type SortBy = z.infer<typeof traceSortSchema>;
+
+function cursorOf({ next }: TracePage, sortBy: SortBy, write: typeof writeCursor): string | null {
+  return next === undefined ? null : write(LIST, [sortBy, next.value, next.tie]);
 }
 
 /** Rejects a cursor that belongs to another sort order. */
-function positionIn(cursor: string, sortBy: z.infer<typeof traceSortSchema>): TracePosition {
+function positionIn(cursor: string, sortBy: SortBy, read: typeof readCursor): TracePosition {
   const parts = cursorParts.refine(([of]) => of === sortBy);
-  const [, value, tie] = readCursor(LIST, cursor, parts);
+  const [, value, tie] = read(LIST, cursor, parts);
   return { value, tie };
 }
