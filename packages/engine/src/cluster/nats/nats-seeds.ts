@@ -15,7 +15,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { LogUnavailable } from "../../store/log.ts";
 import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../../store/replicated/seeds.ts";
-import { isUnheard } from "./connect.ts";
+import { isUnheard, permissionProblem } from "./connect.ts";
 import { seedStreamName } from "./stream-names.ts";
 import { codeOf, codes, ensureStream, type StreamParts, unavailable } from "./streams.ts";
 
@@ -227,6 +227,8 @@ export class NatsSeeds implements Seeds {
       try {
         return await attempt();
       } catch (error) {
+        const problem = permissionProblem(error, this.#parts.cluster);
+        if (problem !== undefined) throw problem;
         if (!mayPass(error)) throw error;
         if (this.#clock.monotonic() >= endsAt) throw unavailable(error);
         await new Promise<void>((resolve) => this.#clock.after(RETRY_MS, resolve));

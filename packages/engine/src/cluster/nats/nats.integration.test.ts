@@ -294,6 +294,7 @@ describe("the check of the servers at the start", () => {
       logger: silentLogger,
     };
     await expect(NatsLog.open(wrong)).rejects.toThrow("engine.cluster.name must be the name");
+    await expect((await NatsSeeds.open(wrong)).list("log")).rejects.toThrow("engine.cluster.name must be the name");
   });
 
   it("refuses an old server, and one that syncs late is shown", async () => {

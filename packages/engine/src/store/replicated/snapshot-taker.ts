@@ -1,6 +1,6 @@
 import { type Clock, every } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { type Log, MAX_ENTRY_BYTES } from "../log.ts";
+import { type Log, LogUnavailable, MAX_ENTRY_BYTES } from "../log.ts";
 import { cutLog, isSnapshotDue, type SnapshotSource, saveSnapshot } from "./save-snapshot.ts";
 import type { Seeds } from "./seeds.ts";
 
@@ -70,6 +70,10 @@ export class SnapshotTaker {
       })
       .catch((error: unknown) => {
         if (this.#abort.signal.aborted) return;
+        if (error instanceof LogUnavailable) {
+          logger.debug("no snapshot could be taken yet", { error });
+          return;
+        }
         this.#pausedUntil = clock.monotonic() + RETRY_MS;
         logger.warn("no snapshot could be taken, so the log still grows; it is tried again", { error });
       })
