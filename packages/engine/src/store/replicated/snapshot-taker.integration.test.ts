@@ -93,7 +93,7 @@ describe("engines that take snapshots", () => {
     };
     await expect
       .poll(() => {
-        clock.advance(31_000);
+        clock.advance(62_000);
         return seeds.list(identity());
       })
       .toHaveLength(1);

@@ -7,7 +7,7 @@ import type { Seeds } from "./seeds.ts";
 /** How often the size of the log is looked at if enough entries were added, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 /** Pause after a failure, in milliseconds. */
-const RETRY_MS = 30_000;
+const RETRY_MS = 60_000;
 /** How long stopping waits for a copy under way, which cannot be interrupted, in milliseconds. */
 const STOP_MS = 10_000;
 
@@ -31,6 +31,8 @@ export class SnapshotTaker {
   /** Position of the store at the last look. */
   #seen = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
+  /** True if the present look found that a snapshot is due. */
+  #hasBegun = false;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #stopTicking = (): void => {};
   readonly #abort = new AbortController();
@@ -64,16 +66,15 @@ export class SnapshotTaker {
     const position = store.position();
     if (this.#looking !== undefined || position - this.#seen < this.#minEntries) return;
     if (store.problem() !== undefined || clock.monotonic() < this.#pausedUntil) return;
+    this.#hasBegun = false;
     this.#looking = this.#look()
       .then(() => {
         this.#seen = position;
       })
       .catch((error: unknown) => {
         if (this.#abort.signal.aborted) return;
-        if (error instanceof LogUnavailable) {
-          logger.debug("no snapshot could be taken yet", { error });
-          return;
-        }
+        // A server that does not know the last entry yet says so; the next look asks again.
+        if (error instanceof LogUnavailable && !this.#hasBegun) return;
         this.#pausedUntil = clock.monotonic() + RETRY_MS;
         logger.warn("no snapshot could be taken, so the log still grows; it is tried again", { error });
       })
@@ -85,6 +86,7 @@ export class SnapshotTaker {
   async #look(): Promise<void> {
     const { store, log, seeds, draft, after, clock, logger } = this.#parts;
     if (!isSnapshotDue(await cutLog(log, seeds), after)) return;
+    this.#hasBegun = true;
     const begunAt = clock.monotonic();
     const onBegin = (): void => logger.info("a snapshot is being taken", { position: store.position() });
     const options = { log, seeds, draft, after, signal: this.#abort.signal, onBegin };
