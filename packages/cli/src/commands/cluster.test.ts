@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
 import { run } from "../main.ts";
@@ -34,6 +37,36 @@ describe("svc cluster", () => {
     const mistaken = await config("10.0.0.1", "--nkey", seed, "--tls", "/etc/nats");
     expect(mistaken.status).toBe(EXIT.usage);
     expect(mistaken.notes).not.toContain(seed);
+  });
+
+  it("refuses data that cannot be taken over, and says why", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-cluster-"));
+    const file = join(folder, "config.yaml");
+    try {
+      const none = await svc("init", "--from", join(folder, "none"));
+      expect([none.status, none.notes]).toEqual([EXIT.failed, expect.stringContaining("There is no folder")]);
+      for (const [kind, problem] of [
+        ["init", "has no data of an engine: none of state.db, stream.db, queue.db, cron.db is there"],
+        ["recover", "has no data of an engine of a cluster"],
+      ]) {
+        const { status, notes } = await svc(kind ?? "", "--from", folder, "--dry-run");
+        expect([status, notes]).toEqual([EXIT.failed, expect.stringContaining(problem ?? "")]);
+      }
+      writeFileSync(join(folder, "state.db"), "");
+      const listed = await svc("init", "--from", folder, "--dry-run");
+      expect(listed.out).toMatch(/STORE +POSITION +FILE\nstate +- /);
+      expect(JSON.parse((await svc("init", "--from", folder, "--dry-run", "--json")).out)).toEqual({
+        stores: [{ store: "state", file: join(folder, "state.db"), position: null }],
+      });
+      writeFileSync(file, "workers: []\n");
+      const alone = await svc("init", "--from", folder, "--config", file);
+      expect([alone.status, alone.notes]).toEqual([
+        EXIT.failed,
+        expect.stringContaining("has no block engine.cluster"),
+      ]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it.each([

@@ -17,9 +17,18 @@ export interface EntryHeader {
   /** Log time and wall clock of the run. */
   readonly now: number;
   readonly wall: number;
-  /** `join` for the first entry of a run. `part` if more parts of the same requests follow. */
-  readonly kind: "requests" | "join" | "part";
+  /**
+   * `join` for the first entry of a run. `part` if more parts of the same requests follow. `start` for the first entry of a
+   * log that begins with a snapshot: no replica can apply it.
+   */
+  readonly kind: "requests" | "join" | "part" | "start";
 }
+
+/** First entry of a log that begins with a snapshot. Engines that do not know its kind stop at its version. */
+export const START_ENTRY: { readonly id: string; readonly header: EntryHeader } = {
+  id: "start/1",
+  header: { v: 1_000_000, run: "start", n: 1, now: 0, wall: 0, kind: "start" },
+};
 
 const NEWLINE = 10;
 

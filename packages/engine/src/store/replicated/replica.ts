@@ -62,7 +62,9 @@ export class Replica {
     const empty = { identity, position: 0, lastId: "", applied: 0, digest: "", now: 0, wall: 0 };
     this.#state = this.#tables.state() ?? empty;
     if (this.#state.identity !== identity)
-      throw new ReplicaStopped(`the replica is one of log ${this.#state.identity}, but the log is ${identity}`);
+      throw new ReplicaStopped(
+        `the replica is one of log ${this.#state.identity}, but the log is ${identity}: the NATS servers lost the former one (then keep this file: \`svc cluster recover --help\`), or \`svc cluster init\` or \`recover\` made this one (then move the folder \`cluster\` out of this engine's data folder)`,
+      );
     this.#time = new ReplicaTime(this.#state);
     const { procedures, buffer } = openProcedures(module, database, this.#time, {
       isMember: (of) => this.#tables.storedRun(of)?.state === "member",
@@ -117,6 +119,10 @@ export class Replica {
         `the log gave entry ${entry.position} after ${position}; entries in between are missing`,
       );
     const { header, body } = decodeEntry(entry.bytes);
+    if (header.kind === "start")
+      throw new ReplicaStopped(
+        "the log begins with a snapshot that is not stored yet: run `svc cluster init` or `svc cluster recover` again, and start the engine when it is done",
+      );
     if (header.v > ENTRY_VERSION)
       throw new ReplicaStopped(
         `entry ${entry.position} has version ${header.v}, this engine knows versions up to ${ENTRY_VERSION}; upgrade it`,

@@ -1,0 +1,143 @@
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import type { Store } from "../kernel/store-contract.ts";
+import { lockDataFolder } from "../store/data-folder.ts";
+import { openStore } from "../store/open-store.ts";
+import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
+import { positionOf } from "../store/replicated/first-snapshot.ts";
+import type { LedgerProcedures } from "../store/testing/ledger-procedures.ts";
+import { Cluster } from "./cluster.ts";
+import { connectNats } from "./nats/connect.ts";
+import { NatsLog } from "./nats/nats-log.ts";
+import { type NatsServers, startNatsServers } from "./nats/testing/nats-servers.ts";
+import { logSources, startLogs } from "./start-logs.ts";
+
+const procedures = new URL("../store/testing/ledger-procedures.js", import.meta.url);
+const CLUSTER = "test";
+
+let folder: string;
+let servers: NatsServers;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "svc-start-logs-"));
+  servers = await startNatsServers(CLUSTER, 1);
+});
+afterEach(async () => {
+  await servers.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const settingsOf = (node: string): ClusterSettings => ({
+  ...{ name: CLUSTER, node, snapshotAfter: 2 ** 30, nats: { servers: servers.urls, replicas: 1 } },
+});
+
+/** Creates the data folder of an engine that was alone, with lines in its state. */
+async function aloneWith(...lines: readonly string[]): Promise<string> {
+  const dataDir = join(folder, "alone");
+  mkdirSync(dataDir);
+  const store = await openStore<LedgerProcedures>({ file: join(dataDir, "state.db"), procedures });
+  for (const line of lines) await store.call("add", line);
+  await store.close();
+  return dataDir;
+}
+
+interface Node {
+  readonly dataDir: string;
+  readonly store: Store<LedgerProcedures>;
+  stop(): Promise<void>;
+}
+
+async function startNode(name: string): Promise<Node> {
+  const dataDir = join(folder, name);
+  mkdirSync(dataDir, { recursive: true });
+  const parts = { settings: settingsOf(name), dataDir, logger: silentLogger, onStoreEnded: () => {} };
+  const cluster = await Cluster.connect(parts);
+  const file = join(dataDir, "cluster", "state.db");
+  try {
+    const store = await cluster.openStoreOf(crypto.randomUUID())<LedgerProcedures>({
+      file,
+      procedures,
+      shared: "state",
+    });
+    const stop = async (): Promise<void> => {
+      await store.close();
+      await cluster.stop();
+    };
+    return { dataDir, store, stop };
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+const texts = ({ store }: Node): Promise<readonly string[]> => store.call("texts", null);
+
+describe("the data of an engine that was alone", () => {
+  it("are what an empty cluster begins with, once", async () => {
+    const dataDir = await aloneWith("1", "2");
+    const started = await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    expect(started).toMatchObject([{ store: "state", position: undefined }]);
+    const [a, b] = [await startNode("a"), await startNode("b")];
+    expect(await texts(a)).toEqual(["1", "2"]);
+    await a.store.call("add", "3");
+    expect(await texts(b)).toEqual(["1", "2", "3"]);
+    await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow(
+      "so the cluster has data already: nothing was changed",
+    );
+    await Promise.all([a.stop(), b.stop()]);
+    const alone = await openStore<LedgerProcedures>({ file: join(dataDir, "state.db"), procedures });
+    expect(await alone.call("texts", null)).toEqual(["1", "2"]);
+    await alone.close();
+  });
+
+  it("are refused while an engine uses them, and if there are none", async () => {
+    const dataDir = await aloneWith("1");
+    const lock = lockDataFolder(dataDir);
+    await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow("is in use by");
+    lock.release();
+    expect(() => logSources(dataDir, "replicas")).toThrow("there is no database in");
+    rmSync(join(dataDir, "state.db"));
+    expect(() => logSources(dataDir, "alone")).toThrow("none of state.db, stream.db, queue.db, cron.db is there");
+  });
+
+  it("are taken by the next attempt if one was interrupted, and no engine begins without them meanwhile", async () => {
+    const dataDir = await aloneWith("1");
+    const { nats, name: cluster } = settingsOf("a");
+    const client = await connectNats({ settings: nats, cluster, node: "a", logger: silentLogger });
+    const log = await NatsLog.open({ client, cluster, store: "state", replicas: 1, logger: silentLogger });
+    await log.append(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
+    await client.close();
+    await expect(startNode("a")).rejects.toThrow("the log begins with a snapshot that is not stored yet");
+    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    // The command can be repeated until an engine has begun.
+    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    const a = await startNode("a");
+    expect(await texts(a)).toEqual(["1"]);
+    await a.stop();
+  });
+});
+
+it("an engine's copy begins new logs after the servers lost theirs; copies of former logs are refused", async () => {
+  const [a, b] = [await startNode("a"), await startNode("b")];
+  for (const line of ["1", "2", "3"]) await a.store.call("add", line);
+  expect(await texts(b)).toEqual(["1", "2", "3"]);
+  await Promise.all([a.stop(), b.stop()]);
+  await servers.stop();
+  servers = await startNatsServers(CLUSTER, 1);
+
+  const [source] = logSources(a.dataDir, "replicas");
+  expect(source).toMatchObject({ store: "state", position: positionOf(join(a.dataDir, "cluster", "state.db")) });
+  await startLogs({ settings: settingsOf("a"), dataDir: a.dataDir, kind: "replicas" });
+  expect(existsSync(join(a.dataDir, "cluster"))).toBe(false);
+  const again = await startNode("a");
+  expect(await texts(again)).toEqual(["1", "2", "3"]);
+  await expect(startNode("b")).rejects.toThrow("move the folder `cluster` out");
+  renameSync(join(b.dataDir, "cluster"), join(b.dataDir, "former"));
+  const other = await startNode("b");
+  await again.store.call("add", "4");
+  expect(await texts(other)).toEqual(["1", "2", "3", "4"]);
+  await Promise.all([again.stop(), other.stop()]);
+});

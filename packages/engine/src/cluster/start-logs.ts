@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, renameSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
+import { systemClock } from "../kernel/clock.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { lockDataFolder } from "../store/data-folder.ts";
+import { openDatabase } from "../store/driver.ts";
+import { isUnsynced } from "../store/failed-sync.ts";
+import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
+import { becomeFirstSnapshot, positionOf } from "../store/replicated/first-snapshot.ts";
+import { snapshotDatabase } from "../store/snapshot.ts";
+import { checkServer } from "./nats/check-server.ts";
+import { connectNats } from "./nats/connect.ts";
+import { NatsLog } from "./nats/nats-log.ts";
+import { NatsSeeds } from "./nats/nats-seeds.ts";
+
+/** Stores whose data an engine that is alone has in files with their names. */
+const STORES = ["state", "stream", "queue", "cron"];
+/** Folder of the replicas in a data folder. */
+const REPLICAS = "cluster";
+/** How long the servers are waited for, in milliseconds. */
+const START_WAIT_MS = 5_000;
+
+export interface LogSource {
+  readonly store: string;
+  readonly file: string;
+  /** Position of the replica in its log; undefined for the file of an engine that is alone. */
+  readonly position: number | undefined;
+}
+
+export interface StartedLog extends LogSource {
+  /** Size of the snapshot, in bytes. */
+  readonly bytes: number;
+}
+
+/** The data cannot become the first snapshots of logs. The message says what to do. */
+export class StartRefused extends Error {
+  override readonly name = "StartRefused";
+}
+
+/**
+ * Returns the databases of a data folder: those of an engine that is alone (`alone`), or the replicas of one in a cluster.
+ * Throws StartRefused if there are none.
+ */
+export function logSources(dataDir: string, kind: "alone" | "replicas"): readonly LogSource[] {
+  const folder = kind === "alone" ? dataDir : join(dataDir, REPLICAS);
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".db")) : [];
+  const stores = files.map((name) => name.slice(0, -3)).sort();
+  const sources = stores
+    .filter((store) => kind === "replicas" || STORES.includes(store))
+    .map((store) => ({ store, file: join(folder, `${store}.db`) }));
+  if (sources.length === 0)
+    throw new StartRefused(
+      kind === "alone"
+        ? `${dataDir} has no data of an engine: none of ${STORES.map((store) => `${store}.db`).join(", ")} is there`
+        : `${dataDir} has no data of an engine of a cluster: there is no database in ${folder}`,
+    );
+  const damaged = sources.find(({ file }) => isUnsynced(file));
+  if (damaged !== undefined)
+    throw new StartRefused(`${damaged.file} cannot be trusted, because the disk failed; take another engine's folder`);
+  return sources.map((source) => ({ ...source, position: kind === "alone" ? undefined : positionOf(source.file) }));
+}
+
+/**
+ * Makes each database of a data folder the first snapshot of a log that is empty. Replicas are then moved out of the way,
+ * because they are those of the former logs. Rejects with StartRefused, NatsProblem or DatabaseRefused. May be called
+ * again after a failure.
+ */
+export async function startLogs({
+  settings,
+  dataDir,
+  kind,
+}: {
+  readonly settings: ClusterSettings;
+  /** No engine may use it. */
+  readonly dataDir: string;
+  readonly kind: "alone" | "replicas";
+}): Promise<readonly StartedLog[]> {
+  const { name: cluster, node, nats } = settings;
+  const lock = lockDataFolder(dataDir);
+  try {
+    const sources = logSources(dataDir, kind);
+    const logger = silentLogger;
+    const client = await connectNats({ settings: nats, cluster, node, logger, startWaitMs: START_WAIT_MS });
+    try {
+      await checkServer(client.nats, cluster);
+      const logs = await Promise.all(
+        sources.map(async (source) => {
+          const place = { client, cluster, store: source.store, replicas: nats.replicas, logger };
+          return { source, log: await NatsLog.open(place), seeds: await NatsSeeds.open(place) };
+        }),
+      );
+      for (const { source, log } of logs) await refuseEntries(source, log);
+      const started: StartedLog[] = [];
+      for (const each of logs) started.push(await startLog(each));
+      if (kind === "replicas") renameSync(join(dataDir, REPLICAS), join(dataDir, `${REPLICAS}.${Date.now()}`));
+      return started;
+    } finally {
+      await client.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+interface LogToStart {
+  readonly source: LogSource;
+  readonly log: NatsLog;
+  readonly seeds: NatsSeeds;
+}
+
+/** Refuses a log that an engine has written to. A former attempt may have appended the first entry. */
+async function refuseEntries({ store }: LogSource, log: NatsLog): Promise<void> {
+  const { last } = await log.state();
+  const first = await log.read(1);
+  if (last === 0 || (last === 1 && (first === undefined || first.id === START_ENTRY.id))) return;
+  throw new StartRefused(
+    `the log of ${store} has ${last} entries, so the cluster has data already: nothing was changed. To replace them, stop all engines and NATS servers, move the servers' folders away, start the servers and run this again`,
+  );
+}
+
+async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog> {
+  const { identity, first } = await log.state();
+  const [kept] = await seeds.list(identity);
+  if (first > 1 && kept !== undefined) return { ...source, bytes: kept.bytes };
+  const draft = `${source.file}.snapshot`;
+  await rm(draft, { force: true });
+  // From now on an engine that does not begin with the snapshot cannot read the log.
+  await log.append(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
+  const claim = await seeds.claim(`start/${randomUUID()}`, () => false);
+  if (claim === undefined) throw new StartRefused("another engine stores a snapshot: stop all engines, and try again");
+  try {
+    const signal = new AbortController().signal;
+    const { bytes } = await snapshotDatabase({ file: source.file, target: draft, clock: systemClock, signal });
+    const database = openDatabase(draft);
+    try {
+      becomeFirstSnapshot(database, { identity, position: 1, lastId: START_ENTRY.id });
+    } finally {
+      database.close();
+    }
+    await claim.put({ identity, position: 1, node: "", logBytes: 0 }, draft);
+    await log.truncate(2);
+    return { ...source, bytes };
+  } finally {
+    await rm(draft, { force: true });
+    await claim.release().catch(() => undefined);
+  }
+}

@@ -1,0 +1,32 @@
+import { type Database, openDatabase } from "../driver.ts";
+import { LogTime } from "../log-time.ts";
+import { ReplicaTables } from "./replica-tables.ts";
+
+/** Returns the position of a replica in its log, 0 if it has applied no entry. Changes nothing. */
+export function positionOf(file: string): number {
+  const database = openDatabase(file);
+  try {
+    const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_state'").all();
+    if (tables.length === 0) return 0;
+    return Number(database.prepare("SELECT position FROM replica_state").get()?.position ?? 0);
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Makes a copy of a database the first snapshot of a new log. The database is a replica of another log, or the file of a
+ * store without a log. Its time goes on; its runs are gone, so what they held is orphaned.
+ */
+export function becomeFirstSnapshot(
+  database: Database,
+  at: { readonly identity: string; readonly position: number; readonly lastId: string },
+): void {
+  const tables = new ReplicaTables(database);
+  const { now, wall } = tables.state() ?? new LogTime(database).stored ?? { now: Date.now(), wall: Date.now() };
+  database.exec(`BEGIN IMMEDIATE;
+    DROP TABLE IF EXISTS store_time;
+    DELETE FROM replica_runs; DELETE FROM replica_votes; DELETE FROM replica_parts; DELETE FROM replica_fingerprints`);
+  tables.setState({ ...at, applied: 0, digest: "", now, wall });
+  database.exec("COMMIT");
+}
