@@ -1,23 +1,26 @@
 import type { Clock, Streams, SystemStream } from "@svc-runtime/engine/module";
+import { ReportDelay } from "../report-delay.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import type { StoredLog } from "./stored-log.ts";
 
 /** Name of the system stream. Its events carry `{logs, dropped}`. */
 const LOG_STREAM = "svc.logs";
-/** Minimum time between two events, in milliseconds. */
-const BATCH_MS = 250;
+/** Minimum time between two events, and after a large one, in milliseconds. Nobody reads a list that changes faster. */
+const DELAY_MS = 250;
+const BUSY_DELAY_MS = 1_000;
+/** An event with more entries is a large one. */
+const LARGE = 25;
 const MAX_BATCH = 500;
 /** Number of entries that a new subscriber receives. */
 const SNAPSHOT_COUNT = 200;
 
 export class LogStream {
   readonly #stream: SystemStream;
-  readonly #clock: Clock;
+  readonly #delay: ReportDelay;
   readonly #redact: RedactAttributes;
   #batch: StoredLog[] = [];
   #dropped = 0;
-  #cancelBatch: (() => void) | undefined;
 
   constructor(parts: {
     readonly streams: Streams;
@@ -25,11 +28,14 @@ export class LogStream {
     readonly redact: RedactAttributes;
     readonly recent: RecentLogs;
   }) {
-    this.#clock = parts.clock;
+    this.#delay = new ReportDelay({
+      clock: parts.clock,
+      ...{ delayMs: DELAY_MS, busyDelayMs: BUSY_DELAY_MS, large: LARGE, full: MAX_BATCH / 2 },
+    });
     this.#redact = parts.redact;
     this.#stream = parts.streams.provideSystemStream({
       name: LOG_STREAM,
-      summary: "Log entries as they arrive",
+      summary: "Log entries as they arrive; at most four events per second, one while many arrive",
       snapshot(id, access) {
         if (access?.callRefusal("engine::logs::list") !== undefined) return id === undefined ? "[]" : "null";
         const entries = parts.recent.newest(SNAPSHOT_COUNT).map((entry) => logJson(entry, parts.redact));
@@ -42,20 +48,20 @@ export class LogStream {
     if (this.#stream.subscribers === 0) return;
     if (this.#batch.length < MAX_BATCH) this.#batch.push(entry);
     else this.#dropped += 1;
-    this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#publish());
+    this.#delay.waiting(this.#batch.length, this.#publish);
   }
 
   stop(): void {
-    this.#cancelBatch?.();
+    this.#delay.cancel();
     this.#stream.stop();
   }
 
-  #publish(): void {
-    this.#cancelBatch = undefined;
+  readonly #publish = (): void => {
+    this.#delay.reported(this.#batch.length);
     const logs = this.#batch.map((entry) => logJson(entry, this.#redact));
     const dropped = this.#dropped;
     this.#batch = [];
     this.#dropped = 0;
     this.#stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "logs", data: { logs, dropped } }) });
-  }
+  };
 }

@@ -84,16 +84,19 @@ test("after a large report the next one gathers changes for a second, until one 
   ]);
 });
 
-test("with 500 changes the next report is put off by 250 ms only", async () => {
+test("with 500 changes the next report is due 250 ms after the last one", async () => {
   const feed = startFeed();
   feed.change(50);
+  await feed.reportAfter(250);
+  feed.change(500);
   await feed.reportAfter(250);
   feed.change(499);
   feed.advance(600);
   feed.change(1);
-  await feed.reportAfter(250);
+  await feed.reportAfter(0);
   expect(feed.reports).toEqual([
     [250, 50],
+    [500, 500],
     [1_100, 500],
   ]);
 });

@@ -1,4 +1,5 @@
 import { type Clock, type Logger, schemaOf } from "@svc-runtime/engine/module";
+import { ReportDelay } from "../report-delay.ts";
 import type { SpanRecord } from "../telemetry-records.ts";
 import type { SpanReader, TraceRow } from "./span-store.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
@@ -6,26 +7,22 @@ import { traceFiltersSchema } from "./trace-query.ts";
 /** Maximum number of changed traces per lookup; further changes are not reported. */
 const MAX_CHANGED = 1_000;
 /** A report of more traces is a large one. */
-const FEW = 10;
-/** With this number of changed traces, the next report is not put off any longer. */
-const MANY = MAX_CHANGED / 2;
+const LARGE = 10;
 
 /**
- * Reports which traces have changed, a fixed delay after the first change. After a large report, the next one may come
- * later, so that many changes cost few reports. Costs nothing while inactive.
+ * Reports which traces have changed, a delay after the first change (see ReportDelay). Costs nothing while inactive.
  */
 export class TraceFeed {
   readonly #reader: () => SpanReader;
-  readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #delayMs: number;
-  readonly #busyDelayMs: number;
+  readonly #delay: ReportDelay;
   readonly #onChange: (rows: readonly TraceRow[]) => void;
+  readonly #report = (): void => {
+    this.#lookUp().catch((error: unknown) => this.#log.warn("changed traces could not be looked up", { error }));
+  };
   #changed = new Set<string>();
-  #cancel: (() => void) | undefined;
   #isActive = false;
   #isLookingUp = false;
-  #isBusy = false;
 
   constructor(parts: {
     readonly reader: () => SpanReader;
@@ -36,11 +33,10 @@ export class TraceFeed {
     readonly busyDelayMs?: number;
     readonly onChange: (rows: readonly TraceRow[]) => void;
   }) {
+    const { clock, delayMs, busyDelayMs = delayMs } = parts;
     this.#reader = parts.reader;
-    this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#delayMs = parts.delayMs;
-    this.#busyDelayMs = parts.busyDelayMs ?? parts.delayMs;
+    this.#delay = new ReportDelay({ clock, delayMs, busyDelayMs, large: LARGE, full: MAX_CHANGED / 2 });
     this.#onChange = parts.onChange;
   }
 
@@ -53,36 +49,24 @@ export class TraceFeed {
   changed(span: SpanRecord): void {
     if (!this.#isActive || this.#changed.size >= MAX_CHANGED) return;
     this.#changed.add(span.traceId);
-    if (this.#isBusy && this.#changed.size === MANY) this.#hurry();
     this.#schedule();
   }
 
   stop(): void {
     this.#changed.clear();
-    this.#cancel?.();
-    this.#cancel = undefined;
-  }
-
-  /** Puts the next report off no longer than the one after a small report. */
-  #hurry(): void {
-    this.#isBusy = false;
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#delay.cancel();
   }
 
   #schedule(): void {
     if (this.#isLookingUp) return;
-    this.#cancel ??= this.#clock.after(this.#isBusy ? this.#busyDelayMs : this.#delayMs, () => {
-      this.#cancel = undefined;
-      this.#lookUp().catch((error: unknown) => this.#log.warn("changed traces could not be looked up", { error }));
-    });
+    this.#delay.waiting(this.#changed.size, this.#report);
   }
 
   async #lookUp(): Promise<void> {
     const traceIds = [...this.#changed];
     this.#changed = new Set();
     this.#isLookingUp = true;
-    this.#isBusy = traceIds.length > FEW;
+    this.#delay.reported(traceIds.length);
     try {
       const filters = schemaOf(traceFiltersSchema).parse({ trace_ids: traceIds });
       const request = {
