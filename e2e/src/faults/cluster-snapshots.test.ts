@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { inSeconds } from "../cluster-load/outcomes.ts";
 import { say } from "../state-load/look.ts";
@@ -5,7 +7,7 @@ import { seeded } from "../state-load/plan.ts";
 import { eventually } from "../support/processes.ts";
 import { ClusterLoad } from "./cluster-load.ts";
 import { replicaProblems } from "./cluster-replicas.ts";
-import { ClusterScene, NODES, type NodeName } from "./cluster-scene.ts";
+import { ClusterScene, NODES, type NodeName, STORES } from "./cluster-scene.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 import { pause } from "./scene.ts";
@@ -14,6 +16,12 @@ const KILLS = amount(20, 3);
 const [BEGUN, TAKEN] = ["a snapshot is being taken", "a snapshot was taken"];
 /** Time within which a snapshot is made with so little data; the kill comes at a random instant in it. */
 const MADE_MS = 300;
+
+/** Files that engines left when they were killed, except those of the last kill. */
+function leftovers(folder: string): readonly string[] {
+  const found = readdirSync(folder).filter((name) => name.includes(".snapshot") || name.endsWith(".seed"));
+  return found.length > STORES.length ? [`${folder} has ${found.join(", ")}`] : [];
+}
 
 it(`${KILLS} times kill -9 of an engine that takes a snapshot lose nothing, and the next snapshot is taken`, async () => {
   const { seed, random } = seeded();
@@ -57,9 +65,10 @@ it(`${KILLS} times kill -9 of an engine that takes a snapshot lose nothing, and 
     }
     const problems = await load.finish();
     problems.push(...(await replicaProblems(scene)));
+    for (const name of NODES) problems.push(...leftovers(dirname(scene.replicaOf(name, "state"))));
     figure(
       `${KILLS} times kill -9 of an engine that takes a snapshot`,
-      `${interrupted} snapshots interrupted; the next was taken after ${inSeconds(againMs)}; ${problems.length} violations`,
+      `${interrupted} snapshots interrupted; ${load.summary()}; the next snapshot was taken after ${inSeconds(againMs)}; ${problems.length} violations`,
     );
     expect(problems).toEqual([]);
   } finally {

@@ -1,7 +1,9 @@
-import { mkdirSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
+import { removeDrafts } from "../files/replace-file.ts";
 import { type Clock, every, systemClock } from "../kernel/clock.ts";
 import type { ComponentHealth } from "../kernel/health-contract.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -176,12 +178,18 @@ export class Cluster {
     { file, procedures, log: logger = this.#parts.logger, onClosed, clock, timeoutClock }: StoreOptions,
   ): Promise<Store<Procedures>> {
     const { settings } = this.#parts;
+    // What copies the replica of a store that ended must not have its file open any more.
+    await Promise.all(this.#stopping);
     const place = {
       ...{ client: this.#client, cluster: settings.name, store: shared },
       ...{ replicas: settings.nats.replicas, logger },
     };
     const [log, seeds] = [await NatsLog.open(place), await NatsSeeds.open(place)];
-    if (file !== undefined) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const draft = `${file ?? join(tmpdir(), `svc-${randomUUID()}`)}.snapshot`;
+    if (file !== undefined) {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      removeLeftovers(file, draft);
+    }
     const forget = (): void => {
       const opened = this.#stores.get(known);
       this.#stores.delete(known);
@@ -210,10 +218,7 @@ export class Cluster {
     const known = store as unknown as ReplicatedStore<ProcedureTable>;
     const taker = new SnapshotTaker({
       ...{ store: known, log, seeds, logger, clock: this.#parts.clock ?? systemClock },
-      ...{
-        draft: `${file ?? join(tmpdir(), `svc-${known.run.replace("/", "-")}`)}.snapshot`,
-        after: settings.snapshotAfter,
-      },
+      ...{ draft, after: settings.snapshotAfter },
     });
     this.#stores.set(known, { shared, log, taker });
     taker.start();
@@ -224,6 +229,12 @@ export class Cluster {
     this.#stopping.add(stopping);
     void stopping.then(() => this.#stopping.delete(stopping));
   }
+}
+
+/** Removes what a process left that was killed while it copied the replica, or made it from a snapshot. */
+function removeLeftovers(file: string, draft: string): void {
+  removeDrafts(dirname(file), (name) => name === basename(draft));
+  for (const path of [draft, `${file}.seed`]) rmSync(path, { force: true });
 }
 
 function megabytes(bytes: number): string {

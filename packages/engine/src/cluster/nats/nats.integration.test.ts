@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -8,7 +9,7 @@ import { freePort } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
 import type { ComponentHealth } from "../../kernel/health-contract.ts";
-import { silentLogger } from "../../kernel/logger.ts";
+import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { linkSuite } from "../../kernel/nodes/testing/link-suite.ts";
 import type { Store } from "../../kernel/store-contract.ts";
 import { type LogEntry, LogUnavailable } from "../../store/log.ts";
@@ -16,7 +17,7 @@ import type { LedgerProcedures } from "../../store/testing/ledger-procedures.ts"
 import { logSuite } from "../../store/testing/log-suite.ts";
 import { seedsSuite } from "../../store/testing/seeds-suite.ts";
 import { certificateFile } from "../../testing/certificates.ts";
-import { Cluster } from "../cluster.ts";
+import { Cluster, type ClusterReport } from "../cluster.ts";
 import { checkServer, durabilityOf } from "./check-server.ts";
 import { connectNats, type NatsClient } from "./connect.ts";
 import { natsLink } from "./nats-link.ts";
@@ -126,11 +127,18 @@ describe("snapshots on NATS", () => {
     const connectTo = (node: string): Promise<Cluster> =>
       Cluster.connect({
         settings: { name: CLUSTER, node, snapshotAfter: 65_536, nats: { servers: servers.urls, replicas: 3 } },
-        ...{ dataDir: join(folder, node), logger: silentLogger, onStoreEnded: () => {} },
+        ...{ dataDir: join(folder, node), logger, onStoreEnded: () => {} },
       });
     const engines: Cluster[] = [];
+    const reports: (ClusterReport | undefined)[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      info: (message) => {
+        if (message === "a replica is made from a snapshot") reports.push(engines.at(-1)?.report());
+      },
+    };
     const open = async (node: string): Promise<Store<LedgerProcedures>> => {
-      mkdirSync(join(folder, node));
+      mkdirSync(join(folder, node), { recursive: true });
       const engine = await connectTo(node);
       engines.push(engine);
       return engine.openStoreOf(node)<LedgerProcedures>({
@@ -149,7 +157,14 @@ describe("snapshots on NATS", () => {
         { timeout: 30_000, interval: 200 },
       )
       .toBeGreaterThan(1);
+    expect(reports).toEqual([]);
+    const left = join(folder, "c", `.ledger.db.snapshot.${randomUUID()}.tmp`);
+    mkdirSync(join(folder, "c"));
+    writeFileSync(left, "of a process that was killed");
     stores.push(await open("c"));
+    expect(existsSync(left)).toBe(false);
+    const problem = expect.stringMatching(/takes the snapshot of entry \d+: 0.0 of \d+.\d MB/);
+    expect(reports).toMatchObject([{ stores: [{ store, position: 0, problem }] }]);
     const texts = await Promise.all(stores.map((each) => each.call("texts", null)));
     expect(texts.map(({ length }) => length)).toEqual([lines, lines, lines]);
     expect(new Set(texts.map((each) => each.join())).size).toBe(1);

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { closeDatabaseFile, closeQuietly, openDatabaseFile } from "../database-file.ts";
 import { type Database, type DriverName, openDatabase, type SqlValue } from "../driver.ts";
 import { isUnsynced } from "../failed-sync.ts";
+import { keepPrivate } from "../private-file.ts";
 import type { ProceduresModule } from "../procedures.ts";
 import { Replica } from "./replica.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -31,6 +32,7 @@ export function openReplica(module: ProceduresModule, place: ReplicaPlace): Open
     return {
       replica,
       snapshot(target) {
+        keepPrivate(target);
         database.prepare("VACUUM INTO ?").run(target);
         const { identity, position } = replica.opened.state;
         return { identity, position };

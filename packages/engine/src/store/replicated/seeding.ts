@@ -64,8 +64,8 @@ async function copyFirst(
   if (first === undefined) return;
   const { position, bytes } = first;
   await rm(draft, { force: true });
-  logger.info("a replica is made from a snapshot", { position, bytes });
   onCopying?.(first, 0);
+  logger.info("a replica is made from a snapshot", { position, bytes });
   try {
     await seeds.copy(first, draft, (copied) => onCopying?.(first, copied));
   } catch (error) {
