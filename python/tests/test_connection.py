@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import svc
-from engine import Engine
+from engine import Engine, Peer
 
 Connect = Callable[..., svc.Worker]
 
@@ -50,6 +50,102 @@ def test_goes_to_the_next_of_several_engines_at_once(engine: Engine, lines: list
         worker.shutdown()
         other.stop()
         engine.come_back()
+
+
+def test_leaves_a_drained_engine_for_the_next_when_nothing_is_in_flight(engine: Engine, lines: list[str]) -> None:
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    started, finish = threading.Event(), threading.Event()
+
+    def slow(_: object) -> None:
+        started.set()
+        finish.wait(10)
+
+    try:
+        worker.register_function("slow::it", slow)
+        first = engine.peer()
+        first.heard("registerfunction", id="slow::it")
+        running = engine.call("slow::it")
+        assert started.wait(10)
+        engine.routes = other.routes = False
+        with ThreadPoolExecutor(3) as threads:
+            # A handler runs, which may need calls of its own.
+            first.send({"type": "draining"})
+            inner = threads.submit(worker.call, {"function_id": "inner"})
+            _answer(first, "inner", 1)
+            assert inner.result(10) == 1
+            finish.set()
+            engine.answer_to(running)
+
+            before = threads.submit(worker.call, {"function_id": "before"})
+            first.heard("invokefunction", function_id="before")
+            first.send({"type": "draining"})
+            first.send({"type": "ping"})
+            first.heard("pong")
+            during = threads.submit(worker.call, {"function_id": "during"})
+            _answer(first, "before", 2)
+            assert before.result(10) == 2
+            _answer(other.peer(), "during", 3)
+            assert during.result(10) == 3
+        assert not any(frame.get("function_id") == "during" for frame in first.frames)
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+def test_leaves_an_engine_that_is_cut_off_with_calls_in_flight_but_not_twice(engine: Engine, lines: list[str]) -> None:
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    engine.routes = other.routes = False
+    try:
+        first = engine.peer()
+        with ThreadPoolExecutor(2) as threads:
+            long = threads.submit(worker.call, {"function_id": "long"})
+            first.heard("invokefunction", function_id="long")
+            first.send({"type": "draining", "within_ms": 1})
+            with pytest.raises(svc.CallError) as lost:
+                long.result(10)
+            assert lost.value.code == "disconnected"
+            second = other.peer()
+            second.heard("invokefunction", function_id="engine::workers::register")
+            second.send({"type": "draining", "within_ms": 1})
+            second.send({"type": "ping"})
+            second.heard("pong")
+            again = threads.submit(worker.call, {"function_id": "again"})
+            _answer(second, "again", 1)
+            assert again.result(10) == 1
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+def test_sends_new_calls_to_a_drained_engine_if_others_take_long(engine: Engine, lines: list[str]) -> None:
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    engine.routes = False
+    try:
+        first = engine.peer()
+        with ThreadPoolExecutor(2) as threads:
+            long = threads.submit(worker.call, {"function_id": "long"})
+            first.heard("invokefunction", function_id="long")
+            first.send({"type": "draining"})
+            first.send({"type": "ping"})
+            first.heard("pong")
+            short = threads.submit(worker.call, {"function_id": "short"})
+            _answer(first, "short", 1)
+            assert short.result(10) == 1
+            _answer(first, "long", 2)
+            assert long.result(10) == 2
+        assert other.peers == []
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+def _answer(peer: Peer, function_id: str, result: object) -> None:
+    call = peer.heard("invokefunction", function_id=function_id)
+    frame = {"type": "invocationresult", "invocation_id": call["invocation_id"], "function_id": function_id}
+    peer.send({**frame, "result": result})
 
 
 def test_calls_wait_for_the_engine_and_sent_ones_fail_on_disconnect(engine: Engine, connect: Connect) -> None:

@@ -90,8 +90,6 @@ def _check_options(name: str, call_timeout_ms: int | None, max_sync_handlers: in
 
 
 def _introduction(name: str, description: str | None, kind: str, switches: Switches) -> dict[str, object]:
-    # A worker that cannot leave a drained engine by itself is disconnected by it when it is idle.
-    without = {"draining"} if switches.logs else {"draining", "logs"}
     introduction: dict[str, object] = {
         "runtime": "python",
         "version": VERSION,
@@ -101,7 +99,7 @@ def _introduction(name: str, description: str | None, kind: str, switches: Switc
         "isolation": os.environ.get("SVC_ISOLATION") or None,
         "telemetry": {"language": os.environ.get("LANG", "").partition(".")[0] or None, "framework": "svc-python"},
         "kind": kind,
-        "features": [feature for feature in FEATURES if feature not in without],
+        "features": [feature for feature in FEATURES if switches.logs or feature != "logs"],
     }
     if description is not None:
         introduction["description"] = description

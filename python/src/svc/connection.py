@@ -126,6 +126,18 @@ class Connection:
             self._drop_reason = reason
             abort(self._socket.transport)
 
+    @property
+    def knows_others(self) -> bool:
+        """Whether there is another engine to go to."""
+        return len(self._addresses) > 1
+
+    async def leave(self, reason: str) -> None:
+        """Closes the socket when all frames are written. The connection then goes on at the next address."""
+        await self.flushed()
+        if self._socket is not None:
+            self._drop_reason = reason
+            await self._socket.close()
+
     async def run(self) -> None:
         """Runs until ``stop``, or until the attempts are exhausted."""
         attempt: ConnectionState = "connecting"
@@ -214,7 +226,7 @@ class Connection:
         try:
             async for frame in opened:
                 self._conversation.received(frame)
-            self._last_problem = f"the engine closed the connection ({_close_of(opened)})"
+            self._last_problem = self._drop_reason or f"the engine closed the connection ({_close_of(opened)})"
         except ConnectionClosed as closed:
             self._last_problem = self._drop_reason or f"the connection ended: {closed}"
         finally:

@@ -124,6 +124,16 @@ class Drained:
 
 
 @dataclass(frozen=True, slots=True)
+class Draining:
+    """The worker should go on at another engine, if it knows one.
+
+    ``within_ms``: after this time also with calls in flight; None: when no call is in flight.
+    """
+
+    within_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A message for the log."""
 
@@ -143,5 +153,6 @@ Effect: TypeAlias = (
     | Unbind
     | TriggerResult
     | Drained
+    | Draining
     | Notice
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from .effects import (
     CallWritten,
     Cancel,
     Drained,
+    Draining,
     Effect,
     Notice,
     Registered,
@@ -49,6 +51,13 @@ _DRAIN_TIMEOUT_S = 3.0
 _TELEMETRY_FLUSH_S = 1.0
 
 
+#: Maximum time for which new calls wait for those in flight before this worker leaves an engine that is drained.
+_LEAVE_TIMEOUT_S = 0.5
+
+#: An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too.
+_LEAVE_AGAIN_S = 300.0
+
+
 class EngineLink:
     """The parts of a worker that run on its event loop. All methods belong to the loop's thread."""
 
@@ -76,6 +85,9 @@ class EngineLink:
         self._pending_done = asyncio.Event()
         self._drained = asyncio.Event()
         self._refuse_new_calls = False
+        self._leaving: asyncio.Task[None] | None = None
+        # When this worker left an engine that was cut off, on the monotonic clock.
+        self._left_cut_off_at = -math.inf
         self.session = Session(introduction, now_ms=lambda: time.monotonic() * 1_000, new_id=lambda: str(uuid.uuid4()))
         self.triggers = Triggers(log)
         self.providers = Providers(pool, log, self._answer_binding)
@@ -139,6 +151,8 @@ class EngineLink:
         Calls and channels that are unfinished after ``timeout_s`` fail.
         """
         self._refuse_new_calls = True
+        if self._leaving is not None:
+            self._leaving.cancel()
         if not self.session.drain():
             self._drained.set()
         self.flush()
@@ -179,6 +193,40 @@ class EngineLink:
             await asyncio.wait((idle, done) if self.runner.running else (done,), return_when=asyncio.FIRST_COMPLETED)
             idle.cancel()
             done.cancel()
+
+    async def _leave(self, within_ms: int | None) -> None:
+        """Goes on at the next engine when nothing is in flight here, or after ``within_ms``.
+
+        An engine that is drained gives this worker no new calls, and asks again until it has left.
+        """
+        if self._refuse_new_calls or not self.connection.knows_others:
+            return
+        if within_ms is None:
+            # Running handlers may need calls of their own.
+            if self.runner.running:
+                return
+        elif time.monotonic() - self._left_cut_off_at < _LEAVE_AGAIN_S:
+            return
+        else:
+            self._left_cut_off_at = time.monotonic()
+        self.session.hold()
+        await finished_within(self._idle(), _LEAVE_TIMEOUT_S if within_ms is None else within_ms / 1_000)
+        if not self.session.is_holding:
+            return  # the connection was lost meanwhile
+        if within_ms is None and self._is_busy():
+            self._act(self.session.release())
+        else:
+            await self.connection.leave("the engine is drained, or cut off from its cluster")
+
+    def _is_busy(self) -> bool:
+        return self.session.sent_calls > 0 or self.runner.running > 0
+
+    async def _idle(self) -> None:
+        while self._is_busy():
+            await self.runner.idle()
+            if self.session.sent_calls > 0:
+                self._pending_done.clear()
+                await self._pending_done.wait()
 
     def _refuse(self, outgoing: Outgoing) -> None:
         function_id = outgoing.function_id
@@ -232,6 +280,9 @@ class EngineLink:
                     self._telemetry.registered(effect.worker_id)
             case Drained():
                 self._drained.set()
+            case Draining(within_ms):
+                if self._leaving is None or self._leaving.done():
+                    self._leaving = asyncio.ensure_future(self._leave(within_ms))
             case Notice():
                 self._log.log(effect.level, effect.message, **effect.facts)
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, get_args
 
 from .channel_refs import MARK
 from .codec import NotJson, decode_json, envelope_behind_payload, is_uuid
-from .effects import Bind, Caller, Cancel, Job, TriggerResult, TriggerStatus
+from .effects import Bind, Caller, Cancel, Draining, Job, TriggerResult, TriggerStatus
 from .errors import CallError
 
 
@@ -90,6 +90,7 @@ Inbound: TypeAlias = (
     | UnbindRequest
     | TriggerResult
     | EngineError
+    | Draining
     | Ping
     | Pong
     | Ignored
@@ -204,6 +205,15 @@ def _engine_error(members: dict[str, object]) -> EngineError:
     return EngineError(error, _text(details.get("message_type")), _text(details.get("id")))
 
 
+def _draining(members: dict[str, object]) -> Draining:
+    within_ms = members.get("within_ms")
+    if within_ms is None:
+        return Draining(None)
+    if isinstance(within_ms, bool) or not isinstance(within_ms, int) or within_ms < 0:
+        raise _Malformed("`within_ms` is not a number of milliseconds")
+    return Draining(within_ms)
+
+
 def _caller(value: object) -> Caller | None:
     if not isinstance(value, dict):
         return None
@@ -240,6 +250,7 @@ _READERS: dict[str, Callable[[dict[str, object]], Inbound]] = {
     "unregistertrigger": _unbind,
     "triggerregistrationresult": _trigger_result,
     "error": _engine_error,
+    "draining": _draining,
     "ping": lambda _: Ping(),
     "pong": lambda _: Pong(),
 }

@@ -27,6 +27,18 @@ class OutboundCalls:
         self._calls = OpenCalls()
         self._last_key = 0
         self._engine_enforces_deadlines = False
+        self.is_holding = False
+
+    @property
+    def sent(self) -> int:
+        return len(self._calls) - self._calls.queued
+
+    @property
+    def _may_send(self) -> bool:
+        return self._outbound.is_open and not self.is_holding
+
+    def hold(self) -> None:
+        self.is_holding = self._outbound.is_open
 
     def call(self, outgoing: Outgoing) -> tuple[int, list[Effect]]:
         checked_name(outgoing.function_id, "function_id")
@@ -44,10 +56,10 @@ class OutboundCalls:
             deadline_ms=self._now_ms() + timeout_ms,
             has_own_deadline=has_own_deadline,
             within_handler=outgoing.within_handler,
-            queued_frame=None if self._outbound.is_open else frame,
+            queued_frame=None if self._may_send else frame,
         )
         self._calls.add(call)
-        if not self._outbound.is_open:
+        if not self._may_send:
             return call.key, []
         self._outbound.push(frame)
         return call.key, self._sent(call)
@@ -75,6 +87,7 @@ class OutboundCalls:
 
     def send_queued(self) -> list[Effect]:
         """The socket opened: sends the calls that waited for it, except those whose deadline has passed."""
+        self.is_holding = False
         effects = self.tick()
         for call, frame in self._calls.take_queued():
             self._outbound.push(frame)
@@ -83,6 +96,7 @@ class OutboundCalls:
 
     def connection_ended(self) -> list[Effect]:
         """Fails the calls that were sent. Calls that wait for the socket keep waiting."""
+        self.is_holding = False
         self._engine_enforces_deadlines = False
         return [
             _failed(call, f"the connection ended before {call.function_id} answered; it may have run")
@@ -144,12 +158,12 @@ class OutboundCalls:
             self._calls.defer(call, MAX_TIMEOUT_MS)
 
     def _refuse_overflow(self, function_id: str, frame: str) -> None:
-        is_open = self._outbound.is_open
+        may_send = self._may_send
         details: dict[str, object] = {"function_id": function_id, **_NEVER_SENT}
-        if not is_open and self._calls.queued >= MAX_QUEUED_CALLS:
+        if not may_send and self._calls.queued >= MAX_QUEUED_CALLS:
             message = f"not connected, and {MAX_QUEUED_CALLS} calls already wait; {function_id} was not called"
             raise CallError("disconnected", message, {**details, "max_queued_calls": MAX_QUEUED_CALLS})
-        waiting = self._outbound.chars if is_open else self._calls.queued_chars
+        waiting = self._outbound.chars if may_send else self._calls.queued_chars
         if waiting > 0 and waiting + len(frame) > MAX_WAITING_CHARS:
             message = f"{waiting} characters to the engine are already unsent; {function_id} was not called"
             raise CallError("overloaded", message, {**details, "max_waiting_chars": MAX_WAITING_CHARS})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .codec import encode_frame, encode_json
-from .effects import Bind, Cancel, Drained, Effect, Notice, Registered, TriggerResult
+from .effects import Bind, Cancel, Drained, Draining, Effect, Notice, Registered, TriggerResult
 from .errors import CallError
 from .inbound import (
     Answer,
@@ -63,6 +63,7 @@ class Session:
             UnbindRequest: self._on_unbind,
             TriggerResult: self._on_trigger_result,
             EngineError: self._on_error,
+            Draining: lambda message: [message],
             BadFrame: self._on_bad_frame,
             Ping: self._on_ping,
             Pong: self._on_pong,
@@ -187,6 +188,24 @@ class Session:
     def withdraw(self, key: int) -> list[Effect]:
         """Cancels a call."""
         return self._outbound_calls.withdraw(key)
+
+    @property
+    def sent_calls(self) -> int:
+        """Number of calls that were sent and have no result yet."""
+        return self._outbound_calls.sent
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether new calls wait although the socket is open."""
+        return self._outbound_calls.is_holding
+
+    def hold(self) -> None:
+        """Lets new calls wait for the next connection, or for ``release``."""
+        self._outbound_calls.hold()
+
+    def release(self) -> list[Effect]:
+        """Sends the calls that ``hold`` made wait."""
+        return self._outbound_calls.send_queued() if self.is_holding else []
 
     # ---- calls of this worker's functions
 
