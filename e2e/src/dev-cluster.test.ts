@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { natsProgram } from "@svc-runtime/engine/testing";
 import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openLive } from "./console/support/watched-page.ts";
 import { svc } from "./support/cli.ts";
 import { eventually, isRunning, killHard } from "./support/processes.ts";
 import { type WorkerProject, workerProject } from "./support/worker-project.ts";
@@ -156,6 +157,22 @@ describe("svc dev --cluster 3", () => {
     const count = await client.call({ function_id: "state::get", payload: { scope: "s", key: "counter" } });
     expect(count).toBeGreaterThanOrEqual(written.acknowledged);
     expect(count).toBeLessThanOrEqual(written.tried);
+  });
+
+  it("drains an engine from the console, and takes it back", async () => {
+    const [, consoleUrl = ""] = /^ +console +(\S+)/m.exec(output) ?? [];
+    const { page } = await openLive(new URL("/nodes", consoleUrl).href);
+    const ofC = page
+      .getByRole("grid", { name: "Nodes" })
+      .getByRole("row")
+      .filter({ hasText: row("engine c").address });
+    await ofC.getByRole("button", { name: "Drain" }).click();
+    const dialog = page.getByRole("dialog", { name: "Drain engine c?" });
+    await dialog.getByRole("button", { name: "Drain" }).click();
+    await ofC.getByText("Drained").waitFor();
+    const { code, stderr } = await svc(["nodes", "undrain", "c"], { cwd: project.folder });
+    expect([code, stderr]).toEqual([0, "Undrained c\n"]);
+    await ofC.getByText("Up").waitFor();
   });
 
   it("stops everything at Ctrl-C", async () => {

@@ -26,6 +26,8 @@ export interface DrainPorts {
   readonly registry: Pick<Registry, "find">;
   readonly changes: DirectoryChanges;
   readonly triggers: Pick<TriggerRegistry, "configuredWorkerOf">;
+  /** Returns whether a peer takes workers. */
+  readonly hasPeerUp: () => boolean;
   /** Notifies the peers whether they may give calls to this node. */
   readonly notifyPeers: (isDraining: boolean) => void;
 }
@@ -61,8 +63,9 @@ export class Drain {
   }
 
   /**
-   * Begins to drain. Resolves when no worker is connected, soon after `timeoutMs` at the latest, or when `end` is called.
-   * Workers that still run calls then are disconnected, so these calls fail. A second start only changes the time limit.
+   * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. Resolves when
+   * no worker is connected, when there is no other node for them, or when `end` is called. A second start only changes
+   * the time limit.
    */
   start(timeoutMs: number): Promise<void> {
     const { clock, log, notifyPeers } = this.#ports;
@@ -113,6 +116,7 @@ export class Drain {
         this.#setLeaving(session, true);
         this.#askToLeave(session);
       }
+    if (!this.#ports.hasPeerUp()) this.#settle();
     if (this.#state !== "draining" || leaving.some(({ scope }) => !scope.ended)) return;
     this.#state = "drained";
     this.#ports.log.info("drained: no worker is connected to this engine");

@@ -145,6 +145,7 @@ export class Nodes implements PeerListener {
     ports.channels.setHome(homeOf(identity.run));
     this.drain = new Drain({
       ...ports,
+      hasPeerUp: () => [...this.peers()].some(({ state }) => state === "up"),
       notifyPeers: (isDraining) => this.#table.setState(isDraining ? "draining" : "up"),
     });
   }

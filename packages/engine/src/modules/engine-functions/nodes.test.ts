@@ -174,6 +174,19 @@ describe("engine::nodes::list in a cluster", () => {
     expect(await cli.call("f", null)).toMatchObject({ result: "b" });
   });
 
+  it("is not waited for if there is no other engine for its workers", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const worker = await a.connectWorker();
+    worker.say({ type: "registerfunction", id: "f" });
+    await cluster.exchange();
+    void a.call("f", null).catch(() => {});
+    await worker.next(({ type }) => type === "invokefunction");
+    void b.kernel.nodes?.drain.start(60_000);
+    await cluster.exchange();
+    await a.kernel.nodes?.drain.start(60_000);
+    expect(a.kernel.nodes?.drain.state).toBe("draining");
+  });
+
   it("keeps the last worker of a function until another one has arrived at another engine", async () => {
     const [a, b] = [await start("a", 1), await start("b", 1)];
     const first = await a.connectWorker({ name: "first" });

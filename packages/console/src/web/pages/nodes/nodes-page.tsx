@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<NodeListing>[] = [
     cell: reported(({ addresses }) => mono(addresses.bridge)),
   },
   {
-    ...{ key: "http", header: t`HTTP API`, width: "minmax(9.5rem,1.5fr)", from: 1_200 },
+    ...{ key: "http", header: t`HTTP API`, width: "minmax(9.5rem,1.5fr)", from: 1_360 },
     cell: reported(({ addresses }) => mono(addresses.http)),
   },
   { ...{ key: "version", header: t`Version`, width: "4rem", from: 1_040 }, cell: reported(({ version }) => version) },
@@ -126,7 +126,7 @@ export default function NodesPage(): ReactNode {
     ? [
         ...COLUMNS,
         {
-          ...{ key: "drain", header: t`Drain`, width: "6.5rem" },
+          ...{ key: "drain", header: t`Drain`, width: "7rem" },
           cell: (node: NodeListing) => <DrainAction node={node} onDone={refetch} onProblem={setActionProblem} />,
         },
       ]
