@@ -113,7 +113,7 @@ export function createKernel(options: KernelOptions) {
   if (options.cluster !== undefined) {
     const ports = { ...handlerPorts, clock, log, throttledLog, channels };
     const joined = new Nodes({ run: instanceId, startedAtMs }, options.cluster, ports);
-    directory.setRemoteWorkers(options.cluster.name, () => joined.workers());
+    directory.setRemoteWorkers(options.cluster.name, joined);
     nodes = joined;
   }
   return {

@@ -21,6 +21,11 @@ import type { Binding } from "./triggers/trigger-binding.ts";
 import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 import type { TriggerTypeEntries } from "./triggers/trigger-types.ts";
 
+type HostedModule = ReturnType<ModuleHost["providers"]>[number];
+/** The workers of the other nodes of a cluster. */
+type RemoteWorkers = Pick<Directory, "workers" | "workerById">;
+const NO_REMOTE_WORKERS: RemoteWorkers = { workers: () => [], workerById: () => undefined };
+
 /** Views of the kernel's tables, created on each call. */
 export class LiveDirectory implements Directory {
   readonly #registry: Registry;
@@ -31,7 +36,7 @@ export class LiveDirectory implements Directory {
   #moduleHost: ModuleHost | undefined;
   /** Name of this node of a cluster. */
   #node: string | undefined;
-  #remoteWorkers: () => readonly WorkerView[] = () => [];
+  #remoteWorkers = NO_REMOTE_WORKERS;
 
   constructor(parts: {
     readonly registry: Registry;
@@ -54,7 +59,7 @@ export class LiveDirectory implements Directory {
   }
 
   /** Set after construction, since the nodes use the tables of the directory. */
-  setRemoteWorkers(node: string, workers: () => readonly WorkerView[]): void {
+  setRemoteWorkers(node: string, workers: RemoteWorkers): void {
     this.#node = node;
     this.#remoteWorkers = workers;
   }
@@ -85,7 +90,7 @@ export class LiveDirectory implements Directory {
   workers(): WorkerView[] {
     const sessions = this.#sessions.all().map((session) => this.#sessionView(session));
     const own = [...sessions, ...this.#moduleViews()].map((view) => this.#withNode(view));
-    return [...own, ...this.#remoteWorkers()].sort((a, b) => compare(a.name, b.name));
+    return [...own, ...this.#remoteWorkers.workers()].sort((a, b) => compare(a.name, b.name));
   }
 
   #withNode(view: WorkerView): WorkerView {
@@ -93,38 +98,18 @@ export class LiveDirectory implements Directory {
   }
 
   #moduleViews(): WorkerView[] {
-    const views = this.#moduleHost?.providers().map(
-      ({ provider, summary, startedAtMs }): WorkerView => ({
-        id: provider.workerId,
-        name: provider.name,
-        description: summary,
-        runtime: "engine",
-        version: null,
-        os: null,
-        ip_address: null,
-        pid: process.pid,
-        isolation: "in-process",
-        features: [],
-        kind: "module",
-        internal: true,
-        status: "available",
-        connected_at_ms: startedAtMs,
-        function_count: provider.functionIds.length,
-        functions: provider.functionIds,
-        trigger_types: [],
-        trigger_count: 0,
-        active_invocations: provider.inFlight,
-        principal: null,
-        configured_worker: null,
-      }),
-    );
-    return views ?? [];
+    return this.#modules().map(moduleView);
+  }
+
+  #modules(): readonly HostedModule[] {
+    return this.#moduleHost?.providers() ?? [];
   }
 
   workerById(id: string): WorkerView | undefined {
     const session = this.#sessions.byId(id);
     if (session !== undefined) return this.#withNode(this.#sessionView(session));
-    return this.workers().find((worker) => worker.id === id);
+    const module = this.#modules().find(({ provider }) => provider.workerId === id);
+    return module === undefined ? this.#remoteWorkers.workerById(id) : this.#withNode(moduleView(module));
   }
 
   triggers(): TriggerView[] {
@@ -150,7 +135,7 @@ export class LiveDirectory implements Directory {
     let triggers = 0;
     for (const binding of this.#triggers.bindings()) if (!isInternalId(binding.functionId)) triggers++;
     const local = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
-    const workers = local + this.#remoteWorkers().filter(({ kind }) => kind === "worker").length;
+    const workers = local + this.#remoteWorkers.workers().filter(({ kind }) => kind === "worker").length;
     return { functions, triggers, workers, streams: this.#streams.userStreams };
   }
 
@@ -249,6 +234,32 @@ export class LiveDirectory implements Directory {
       internal: isInternalId(binding.functionId),
     };
   }
+}
+
+function moduleView({ provider, summary, startedAtMs }: HostedModule): WorkerView {
+  return {
+    id: provider.workerId,
+    name: provider.name,
+    description: summary,
+    runtime: "engine",
+    version: null,
+    os: null,
+    ip_address: null,
+    pid: process.pid,
+    isolation: "in-process",
+    features: [],
+    kind: "module",
+    internal: true,
+    status: "available",
+    connected_at_ms: startedAtMs,
+    function_count: provider.functionIds.length,
+    functions: provider.functionIds,
+    trigger_types: [],
+    trigger_count: 0,
+    active_invocations: provider.inFlight,
+    principal: null,
+    configured_worker: null,
+  };
 }
 
 function triggerTypeView(entries: TriggerTypeEntries, instanceCount: number): TriggerTypeView {

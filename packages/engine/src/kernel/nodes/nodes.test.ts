@@ -257,6 +257,22 @@ describe("a worker of another node", () => {
     await expect(call).rejects.toMatchObject({ code: "function_not_found", executed: "no" });
   });
 
+  it("is found by its id at every node, with what it has registered now", async () => {
+    const worker = await a.connectWorker({ name: "w" });
+    worker.serve("g", () => null);
+    worker.serve("f", () => null);
+    await cluster.exchange();
+    expect(b.directory.workerById(worker.id)).toMatchObject({ name: "w", node: "a", functions: ["f", "g"] });
+    expect(b.directory.workers()).toEqual([b.directory.workerById(worker.id)]);
+    worker.say({ type: "unregisterfunction", id: "g" });
+    await cluster.exchange();
+    expect(b.directory.workerById(worker.id)).toMatchObject({ functions: ["f"], function_count: 1 });
+    worker.close();
+    await cluster.exchange();
+    expect(b.directory.workerById(worker.id)).toBeUndefined();
+    expect(b.directory.workerById("unknown")).toBeUndefined();
+  });
+
   it("of a restricted connection is seen by its own node only", async () => {
     const restricted = await a.connectWorker({ access: accessTo(["**"], { prefix: "acme" }) });
     restricted.serve("f", () => "restricted");

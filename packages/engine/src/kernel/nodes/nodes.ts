@@ -215,6 +215,14 @@ export class Nodes implements PeerListener {
     );
   }
 
+  workerById(id: string): WorkerView | undefined {
+    for (const { peer, mirror } of this.#parts.values()) {
+      const worker = mirror.workerById(id);
+      if (worker !== undefined) return { ...worker, node: peer.name };
+    }
+    return undefined;
+  }
+
   /** Call when providers of a trigger type have changed. */
   typeChanged(id: TriggerTypeId): void {
     this.#mirror.typeChanged(id);

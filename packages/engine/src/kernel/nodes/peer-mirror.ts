@@ -30,6 +30,15 @@ interface Known {
   readonly undo: Undo;
 }
 
+/** A worker of the peer with what it registered. */
+interface MirroredWorker {
+  /** Undefined: the peer has not reported the worker itself yet, or no more. */
+  entry: Entry<"worker"> | undefined;
+  readonly functions: Set<string>;
+  readonly types: Set<string>;
+  triggers: number;
+}
+
 /** Connects what is trusted at the peer with the rules for ids at this node. */
 const REGISTRAR = { principal: TRUSTED, access: undefined };
 
@@ -41,6 +50,7 @@ export class PeerMirror {
   readonly #bindings: RemoteBindings;
   readonly #entries = new Map<string, Known>();
   readonly #providers = new Map<string, RemoteProvider>();
+  readonly #workers = new Map<string, MirroredWorker>();
   #bytes = 0;
 
   constructor(peer: Peer, calls: OutgoingCalls, ports: PeerMirrorPorts) {
@@ -61,6 +71,8 @@ export class PeerMirror {
         throw new Error(`it changed the kind of ${key}`);
       const undo = this.#add(entry, replaced);
       this.#entries.set(key, { entry, undo: undo === replaced?.undo ? undo : this.#scope.add(undo) });
+      if (replaced !== undefined) this.#noteOfWorker(replaced.entry, false);
+      this.#noteOfWorker(entry, true);
       // After the new registration, so that nothing disappears in between.
       if (undo !== replaced?.undo) replaced?.undo();
     }
@@ -84,45 +96,31 @@ export class PeerMirror {
     this.#bindings.end();
     this.#scope.end();
     this.#entries.clear();
+    this.#workers.clear();
   }
 
   workers(): WorkerView[] {
-    const functions = new Map<string, string[]>();
-    const types = new Map<string, string[]>();
-    const triggers = new Map<string, number>();
-    const workers: Entry<"worker">[] = [];
-    for (const { entry } of this.#entries.values()) {
-      if (entry.kind === "worker") workers.push(entry);
-      else if (entry.kind === "trigger") triggers.set(entry.worker_id, (triggers.get(entry.worker_id) ?? 0) + 1);
-      else listOf(entry.kind === "function" ? functions : types, entry.worker_id).push(entry.id);
+    return [...this.#workers.values()].flatMap((worker) => viewOf(worker) ?? []);
+  }
+
+  workerById(id: string): WorkerView | undefined {
+    const worker = this.#workers.get(id);
+    return worker && viewOf(worker);
+  }
+
+  #noteOfWorker(entry: MirrorEntry, isThere: boolean): void {
+    const id = entry.worker_id;
+    const worker = this.#workers.get(id) ?? { entry: undefined, functions: new Set(), types: new Set(), triggers: 0 };
+    this.#workers.set(id, worker);
+    if (entry.kind === "worker") worker.entry = isThere ? entry : undefined;
+    else if (entry.kind === "trigger") worker.triggers += isThere ? 1 : -1;
+    else {
+      const ids = entry.kind === "function" ? worker.functions : worker.types;
+      if (isThere) ids.add(entry.id);
+      else ids.delete(entry.id);
     }
-    return workers.map((worker) => {
-      const own = listOf(functions, worker.worker_id).sort();
-      return {
-        id: worker.worker_id,
-        name: worker.name === "" ? worker.worker_id : worker.name,
-        description: worker.description ?? null,
-        runtime: worker.runtime,
-        version: worker.version ?? null,
-        os: worker.os ?? null,
-        ip_address: worker.ip_address ?? null,
-        pid: worker.pid ?? null,
-        isolation: worker.isolation ?? null,
-        features: worker.features,
-        kind: worker.worker_kind,
-        internal: worker.worker_kind !== "worker",
-        status: "connected",
-        connected_at_ms: worker.connected_at_ms,
-        function_count: own.length,
-        functions: own,
-        trigger_types: listOf(types, worker.worker_id).sort(),
-        trigger_count: triggers.get(worker.worker_id) ?? 0,
-        // Only calls from this node are known.
-        active_invocations: 0,
-        principal: null,
-        configured_worker: worker.configured_worker ?? null,
-      };
-    });
+    const { functions, types, triggers } = worker;
+    if (worker.entry === undefined && functions.size + types.size + triggers === 0) this.#workers.delete(id);
   }
 
   /** Returns the undo of what the entry replaces if that is only changed. */
@@ -175,6 +173,7 @@ export class PeerMirror {
     const known = this.#entries.get(key);
     if (known === undefined) return;
     this.#entries.delete(key);
+    this.#noteOfWorker(known.entry, false);
     if (known.entry.kind === "trigger") this.#bindings.remove(known.entry.id);
     if (known.entry.kind === "worker") this.#providers.delete(known.entry.worker_id);
     known.undo();
@@ -196,8 +195,30 @@ export class PeerMirror {
   }
 }
 
-function listOf(lists: Map<string, string[]>, name: string): string[] {
-  const list = lists.get(name) ?? [];
-  lists.set(name, list);
-  return list;
+function viewOf({ entry, functions, types, triggers }: MirroredWorker): WorkerView | undefined {
+  if (entry === undefined) return undefined;
+  return {
+    id: entry.worker_id,
+    name: entry.name === "" ? entry.worker_id : entry.name,
+    description: entry.description ?? null,
+    runtime: entry.runtime,
+    version: entry.version ?? null,
+    os: entry.os ?? null,
+    ip_address: entry.ip_address ?? null,
+    pid: entry.pid ?? null,
+    isolation: entry.isolation ?? null,
+    features: entry.features,
+    kind: entry.worker_kind,
+    internal: entry.worker_kind !== "worker",
+    status: "connected",
+    connected_at_ms: entry.connected_at_ms,
+    function_count: functions.size,
+    functions: [...functions].sort(),
+    trigger_types: [...types].sort(),
+    trigger_count: triggers,
+    // Only calls from this node are known.
+    active_invocations: 0,
+    principal: null,
+    configured_worker: entry.configured_worker ?? null,
+  };
 }

@@ -1,4 +1,4 @@
-import { CallError, type InvocationId, Payload } from "@svc-runtime/protocol";
+import { CallError, type Caller, type InvocationId, Payload } from "@svc-runtime/protocol";
 import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
 import type { Call, Outcome } from "../call.ts";
 import type { Router } from "../router.ts";
@@ -7,6 +7,8 @@ import type { Peer } from "./peer.ts";
 
 /** The sender keeps payloads up to this many bytes until the answer, so that no frame is needed for them. */
 const KEPT_PAYLOAD_BYTES = 4 * 1024;
+/** Maximum number of remembered callers. */
+const MAX_CALLERS = 10_000;
 /** Results above this many bytes are not sent to a peer that does not read. */
 const SMALL_ANSWER_BYTES = 4 * 1024;
 
@@ -21,6 +23,8 @@ export class RemoteCalls {
   readonly #peer: Peer;
   readonly #ports: RemoteCallPorts;
   readonly #calls = new Map<InvocationId, Call>();
+  /** By worker id. A caller is one object for all its calls, as a caller of this node is. */
+  readonly #callers = new Map<string, Caller>();
 
   constructor(peer: Peer, ports: RemoteCallPorts) {
     this.#peer = peer;
@@ -46,7 +50,7 @@ export class RemoteCalls {
       traceparent: frame.traceparent,
       baggage: frame.baggage,
       metadata: metadata === undefined ? undefined : Payload.fromText(metadata),
-      caller: frame.caller,
+      caller: frame.caller && this.#known(frame.caller),
       job: frame.job,
       whileDraining: false,
       // The caller's node chose this one. Calls passed on again could go round in circles.
@@ -58,6 +62,14 @@ export class RemoteCalls {
     if (bytes.length <= KEPT_PAYLOAD_BYTES) return;
     isAccepted = true;
     this.#peer.send({ type: "accepted", id });
+  }
+
+  #known(caller: Caller): Caller {
+    const known = this.#callers.get(caller.worker_id);
+    if (known?.name === caller.name) return known;
+    if (this.#callers.size >= MAX_CALLERS) this.#callers.clear();
+    this.#callers.set(caller.worker_id, caller);
+    return caller;
   }
 
   cancel({ id, reason }: NodeFrameOf<"cancel">): void {
