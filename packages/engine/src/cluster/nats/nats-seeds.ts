@@ -86,12 +86,16 @@ export class NatsSeeds implements Seeds {
   async claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined> {
     await this.#ensureStream();
     const id = randomUUID();
+    // Listed before the claim: a snapshot of these that is not complete then can never be completed.
+    const found = await this.#storedIds();
     const claimed = await this.#change((index) => {
       const isTaken = index.claim !== null && index.claim.run !== run && isAlive(index.claim.run);
       return isTaken ? undefined : { ...index, claim: { run, id } };
     });
     if (claimed === undefined) return undefined;
-    await this.#removeStrays(claimed, id);
+    // What a process left that died during a snapshot. If this fails, the next claim removes it.
+    const strays = found.filter((one) => !claimed.kept.some((each) => each.id === one));
+    for (const stray of strays) await this.#remove(stray).catch(() => undefined);
     return {
       put: (snapshot, file, signal) => this.#put(id, snapshot, { file, signal }),
       release: async () => {
@@ -241,16 +245,13 @@ export class NatsSeeds implements Seeds {
     if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
   }
 
-  /** Removes the parts of snapshots that are neither complete nor being made. */
-  async #removeStrays({ kept }: Index, own: string): Promise<void> {
+  /** Ids of the snapshots of which parts are stored. */
+  async #storedIds(): Promise<readonly string[]> {
     const prefix = `${this.#subject}.parts.`;
     const options = { subjects_filter: `${prefix}>` };
     const info = await this.#again(() => this.#manager.streams.info(this.#stream, options));
-    const known = new Set([own, ...kept.map(({ id }) => id)]);
-    const found = new Set(
-      Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix.length).split(".")[0] ?? ""),
-    );
-    for (const id of found) if (!known.has(id)) await this.#remove(id);
+    const subjects = Object.keys(info.state.subjects ?? {});
+    return [...new Set(subjects.map((subject) => subject.slice(prefix.length).split(".")[0] ?? ""))];
   }
 
   async #remove(id: string): Promise<void> {

@@ -3,7 +3,7 @@ import { openDatabase } from "../driver.ts";
 import { noteUnsynced } from "../failed-sync.ts";
 import { LogChanged, LogTruncated, MAX_ENTRY_BYTES } from "../log.ts";
 import { saveSnapshot } from "./save-snapshot.ts";
-import { TestCluster } from "./testing/cluster.ts";
+import { TestCluster, type TestNode } from "./testing/cluster.ts";
 import { MemorySeeds } from "./testing/memory-seeds.ts";
 
 const cluster = new TestCluster();
@@ -53,6 +53,23 @@ describe("a snapshot of a replica", () => {
     expect(await c.store.call("texts", null)).toEqual(Array.from({ length: 30 }, (_, line) => String(line)));
     expect(await cluster.hashes(a, b, c)).toHaveLength(1);
     expect(await b.store.call("add", "more")).toBe(1);
+  });
+
+  it("is what a new replica begins with although the log has all entries, if it can be read", async () => {
+    const a = await cluster.open("a");
+    await a.store.call("add", "1");
+    const seeds = new MemorySeeds();
+    await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+    await a.store.call("add", "2");
+    const copied: string[] = [];
+    const openSeeded = (node: string): Promise<TestNode> =>
+      cluster.open(node, { file: cluster.newFile(), seeds, onCopying: () => copied.push(node) });
+    const b = await openSeeded("b");
+    seeds.damaged = (await seeds.list(cluster.log.state().identity))[0]?.id;
+    const c = await openSeeded("c");
+    expect(copied).toEqual(["b", "c"]);
+    expect(await c.store.call("texts", null)).toEqual(["1", "2"]);
+    expect(await cluster.hashes(a, b, c)).toHaveLength(1);
   });
 
   it("is needed by a replica that is new when the log was cut", async () => {

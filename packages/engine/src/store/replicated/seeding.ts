@@ -21,38 +21,44 @@ export interface SeedOptions {
 }
 
 /**
- * Writes the newest snapshot to the replica's file if the log no longer has all entries, and there is no usable file.
- * Resolves with false if the replica begins empty. Rejects with LogTruncated if there is no snapshot to begin with.
+ * Writes the newest snapshot to the replica's file, if there is no usable file. Resolves with false if the replica begins
+ * empty, because there is no snapshot and the log has all entries. Rejects with LogTruncated if it lacks some.
  */
-export async function seedReplica({
-  log,
-  seeds,
-  file,
-  isLate = false,
-  node,
-  logger,
-  onCopying,
-}: SeedOptions): Promise<boolean> {
+export async function seedReplica(options: SeedOptions): Promise<boolean> {
+  const { log, seeds, file, isLate = false, logger } = options;
   if (!isLate && isUsable(file)) return true;
   const { identity, first } = await log.state();
-  if (first === 1) {
-    removeReplica(file);
-    return false;
-  }
-  const kept = (await seeds?.list(identity)) ?? [];
-  // What this node copied from a file that cannot be trusted may be wrong, too.
-  const isSuspect = isUnsynced(file);
-  const isLastChoice = (one: KeptSnapshot): number => Number(isSuspect && one.node === node);
-  const usable = kept
-    .filter(({ position }) => position >= first - 1)
-    .toSorted((a, b) => isLastChoice(a) - isLastChoice(b));
-  if (seeds === undefined || usable.length === 0)
-    throw new LogTruncated(`the log begins at entry ${first}, and there is no snapshot that reaches this far`);
   const draft = `${file}.seed`;
-  await copyFirst(seeds, usable, { draft, logger, onCopying });
+  try {
+    const choices = choicesOf((await seeds?.list(identity)) ?? [], first, options);
+    if (seeds !== undefined && choices.length > 0) {
+      await copyFirst(seeds, choices, { ...options, draft });
+      removeReplica(file);
+      await rename(draft, file);
+      return true;
+    }
+  } catch (error) {
+    if (first > 1) throw error;
+    logger.warn("no snapshot can be read; the replica is made from the whole log", { error });
+  }
+  if (first > 1)
+    throw new LogTruncated(`the log begins at entry ${first}, and there is no snapshot that reaches this far`);
   removeReplica(file);
-  await rename(draft, file);
-  return true;
+  return false;
+}
+
+/** Returns the snapshots that a replica may begin with, the best first. */
+function choicesOf(
+  kept: readonly KeptSnapshot[],
+  first: number,
+  { file, node }: Pick<SeedOptions, "file" | "node">,
+): readonly KeptSnapshot[] {
+  // What this node copied from a file that cannot be trusted may be wrong, too. The whole log is better.
+  const isSuspect = isUnsynced(file);
+  const isDoubtful = (one: KeptSnapshot): boolean => isSuspect && one.node === node;
+  return kept
+    .filter((one) => one.position >= first - 1 && !(first === 1 && isDoubtful(one)))
+    .toSorted((a, b) => Number(isDoubtful(a)) - Number(isDoubtful(b)));
 }
 
 /** Copies the first snapshot that can be read. Rejects with the error of the last one. */
