@@ -305,9 +305,9 @@ describe("a node that goes", () => {
     call.catch(() => {});
     await take();
     cluster.kill(a);
-    await cluster.advance(3_500);
+    await cluster.advance(2_800);
     expect(b.directory.functionById("f")).toBeDefined();
-    await cluster.advance(1_000);
+    await cluster.advance(500);
     await expect(call).rejects.toMatchObject({
       code: "invocation_stopped",
       executed: "unknown",

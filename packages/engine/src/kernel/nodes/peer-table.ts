@@ -14,10 +14,12 @@ import type { ThrottledLog } from "../throttled-log.ts";
 import type { NodeLink } from "./node-link.ts";
 import { Peer } from "./peer.ts";
 
-/** How often a run says that it lives, and asks whether its peers do, in milliseconds. */
+/** How often a run says that it lives, in milliseconds. */
 const HELLO_EVERY_MS = 1_000;
+/** How often a run asks whether its peers live, in milliseconds. */
+const PROBE_EVERY_MS = 500;
 /** A peer is gone when nobody has listened for its run for this long: a client that changes servers needs up to 2 s. */
-const ABSENT_MS = 3_000;
+const ABSENT_MS = 2_800;
 /** A peer is gone when nothing was heard of it for this long, in milliseconds. */
 const SILENT_MS = 6_000;
 /** A peer that broke the protocol is not talked to for this long, in milliseconds. */
@@ -97,7 +99,8 @@ export class PeerTable {
     const { link, clock, self } = this.#options;
     this.#undos = [
       link.listen(self.run, (message) => this.#receive(message)),
-      every(clock, HELLO_EVERY_MS, () => this.#beat()),
+      every(clock, HELLO_EVERY_MS, () => link.sendToAll(encodeNodeHello(this.#hello()))),
+      every(clock, PROBE_EVERY_MS, () => this.#checkPeers()),
     ];
     link.sendToAll(encodeNodeHello(this.#hello()));
   }
@@ -132,28 +135,20 @@ export class PeerTable {
     };
   }
 
-  #beat(): void {
+  #checkPeers(): void {
     const { link, clock } = this.#options;
-    link.sendToAll(encodeNodeHello(this.#hello()));
     const now = clock.monotonic();
     for (const peer of [...this.#peers.values()]) {
       const stall = peer.stallProblem;
       if (now - peer.heardAt >= SILENT_MS) this.#remove(peer, `it was silent for ${SILENT_MS / 1000} s`);
-      else if (peer.absentSince !== undefined && now - peer.absentSince >= ABSENT_MS)
-        this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`);
       else if (stall !== undefined) this.#remove(peer, stall);
       else link.probe(peer.run, (isThere) => this.#probed(peer, isThere));
     }
   }
 
   #probed(peer: Peer, isThere: boolean): void {
-    const now = this.#options.clock.monotonic();
-    if (isThere) {
-      peer.heardAt = now;
-      peer.absentSince = undefined;
-    } else {
-      peer.absentSince ??= now;
-    }
+    if (isThere) peer.noteHeard();
+    else peer.noteAbsent(ABSENT_MS, () => this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`));
   }
 
   #receive(bytes: Uint8Array): void {
@@ -174,7 +169,7 @@ export class PeerTable {
       if (this.#mayTalkTo(hello)) this.#open(run);
       return;
     }
-    this.#heard(peer);
+    peer.noteHeard();
     if (peer.hello !== undefined) this.#update(peer, hello);
   }
 
@@ -198,13 +193,8 @@ export class PeerTable {
       peer = this.#open(run);
     }
     if (peer === undefined) return;
-    this.#heard(peer);
+    peer.noteHeard();
     peer.receive(head, pieces);
-  }
-
-  #heard(peer: Peer): void {
-    peer.heardAt = this.#options.clock.monotonic();
-    peer.absentSince = undefined;
   }
 
   #open(run: string): Peer | undefined {

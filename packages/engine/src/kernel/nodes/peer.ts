@@ -41,9 +41,8 @@ export class Peer {
   peerSession: number | undefined;
   /** What the peer said last about itself. Undefined: it has not said anything yet, and is not used. */
   hello: NodeHello | undefined;
+  /** When the peer was heard last, on the monotonic clock. */
   heardAt: number;
-  /** Since when probes say that nobody listens for the run. */
-  absentSince: number | undefined;
   readonly #self: string;
   readonly #ports: PeerPorts;
   readonly #sender: FrameSender;
@@ -56,6 +55,8 @@ export class Peer {
   #gapAfter = -1;
   #acknowledgedN = 0;
   #ended = false;
+  /** Set while nobody listens for the run. */
+  #cancelAbsence: (() => void) | undefined;
 
   constructor(self: string, run: string, session: number, ports: PeerPorts) {
     this.#self = self;
@@ -78,6 +79,17 @@ export class Peer {
   /** True if the peer takes frames more slowly than they are sent, so that it should get no further call. */
   get isFull(): boolean {
     return this.#sender.isFull;
+  }
+
+  noteHeard(): void {
+    this.heardAt = this.#ports.clock.monotonic();
+    this.#cancelAbsence?.();
+    this.#cancelAbsence = undefined;
+  }
+
+  /** Call when nobody listens for the run. `onGone` is called once, after `ms` without a sign of it. */
+  noteAbsent(ms: number, onGone: () => void): void {
+    if (!this.#ended) this.#cancelAbsence ??= this.#ports.clock.after(ms, onGone);
   }
 
   /** Returns a function that says whether the next frame certainly never left this node. */
@@ -141,6 +153,7 @@ export class Peer {
     this.#ended = true;
     this.#sender.stop();
     this.#cancelAcknowledge?.();
+    this.#cancelAbsence?.();
   }
 
   #flushLater(): void {
