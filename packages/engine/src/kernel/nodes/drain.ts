@@ -78,7 +78,14 @@ export class Drain {
       log.info("draining: the workers of this engine go to others", { timeout_ms: timeoutMs });
       this.#state = "draining";
       notifyPeers(true);
-      this.#stopChecking = every(clock, CHECK_EVERY_MS, () => this.#check());
+      const stopTimer = every(clock, CHECK_EVERY_MS, () => this.#check());
+      const stopListening = this.#ports.changes.listen(({ kind, id }) => {
+        if (kind === "worker") this.#arrived(this.#ports.sessions.byId(id));
+      });
+      this.#stopChecking = () => {
+        stopTimer();
+        stopListening();
+      };
       this.#check();
     }
     return drained;
@@ -121,6 +128,11 @@ export class Drain {
     this.#state = "drained";
     this.#ports.log.info("drained: no worker is connected to this engine");
     this.#settle();
+  }
+
+  /** A worker that connects to a draining node gets no calls at all, also before the next check. */
+  #arrived(session: Session | undefined): void {
+    if (session !== undefined && this.#mustLeave(session) && !this.#isAwaited(session)) this.#setLeaving(session, true);
   }
 
   #settle(): void {
