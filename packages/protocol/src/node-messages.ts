@@ -27,6 +27,7 @@ export const nodeHelloSchema = z.object({
   versions: z.object({ min: count, max: count }),
   state: z.enum(["up", "draining"]),
   load: count.meta({ description: "Calls in flight at the node" }),
+  now_ms: z.number().optional().meta({ description: "The node's clock when it sent this" }),
 });
 export type NodeHello = z.output<typeof nodeHelloSchema>;
 

@@ -2,8 +2,16 @@ import { describe, expect, it } from "vitest";
 import type { PeerView } from "../kernel/nodes/nodes.ts";
 import { type ClusterFacts, clusterHealth } from "./cluster-health.ts";
 
-function peer(name: string, startedAtMs = 1): PeerView {
-  return { run: `run of ${name} at ${startedAtMs}`, node: name, name, state: "up", load: 0, startedAtMs };
+function peer(name: string, startedAtMs = 1, clockOffsetMs = 0): PeerView {
+  return {
+    run: `run of ${name} at ${startedAtMs}`,
+    node: name,
+    name,
+    state: "up",
+    load: 0,
+    startedAtMs,
+    clockOffsetMs,
+  };
 }
 
 const healthOf = (facts: Partial<ClusterFacts>, replicas = 3): string => {
@@ -28,6 +36,14 @@ describe("the health of a cluster", () => {
   it("is unhealthy after 5 s without a server", () => {
     expect(healthOf({ downForMs: 4_999 })).toContain("degraded: no NATS server can be reached");
     expect(healthOf({ downForMs: 5_000 })).toContain("unhealthy: no NATS server can be reached");
+  });
+
+  it("is degraded if the clock is apart from those of most others", () => {
+    const withClocks = (...offsets: readonly number[]): string =>
+      healthOf({ peers: offsets.map((offsetMs, at) => peer("bcd"[at] ?? "", 1, offsetMs)) });
+    expect(withClocks(10_040, 9_990)).toBe("degraded: clock: 10.0 s behind that of b, c; synchronize the clocks (NTP)");
+    expect(withClocks(-1_500)).toContain("degraded: clock: 1.5 s ahead of that of b");
+    for (const offsets of [[10_000, 0], [900, -900], []]) expect(withClocks(...offsets)).toContain("healthy: ");
   });
 
   it.each([

@@ -8,6 +8,9 @@ export const DOWN_MS = 5_000;
 /** Number of servers that should keep each log; all of them if there are fewer. */
 const COPIES = 3;
 
+/** Maximum difference of the engines' clocks. Due times shift by up to the difference. */
+const MAX_SKEW_MS = 1_000;
+
 export interface ClusterFacts {
   readonly settings: ClusterSettings;
   /** This engine's run. */
@@ -32,6 +35,7 @@ export function clusterHealth(facts: ClusterFacts): ComponentHealth {
   const degraded = [
     ...(durability.durability === "relaxed" ? [`durability: relaxed; ${durability.reason}`] : []),
     ...copiesProblem(facts),
+    ...clockProblem(facts),
   ];
   if (degraded.length > 0) return { status: "degraded", details: degraded.join("; ") };
   const peers = facts.peers.map(({ name }) => name).sort();
@@ -56,6 +60,18 @@ function nameProblem({ settings: { node }, self, peers }: ClusterFacts): Compone
   if (earlier !== undefined) return { status: "unhealthy", details: twinProblem(node, earlier) };
   const [later] = twins;
   return later && { status: "degraded", details: twinProblem(node, later) };
+}
+
+/** The clocks of most others are apart from this one, so it is this one that is wrong, or there is no majority. */
+function clockProblem({ peers }: ClusterFacts): readonly string[] {
+  const apart = peers.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_SKEW_MS);
+  const [first] = apart;
+  if (first === undefined || apart.length <= peers.length / 2) return [];
+  const seconds = (Math.abs(first.clockOffsetMs) / 1_000).toFixed(1);
+  const names = apart.map(({ name }) => name).sort();
+  return [
+    `clock: ${seconds} s ${first.clockOffsetMs > 0 ? "behind" : "ahead of"} that of ${names.join(", ")}; synchronize the clocks (NTP)`,
+  ];
 }
 
 function copiesProblem({ settings, durability, copies }: ClusterFacts): readonly string[] {

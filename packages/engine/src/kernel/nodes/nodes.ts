@@ -48,6 +48,8 @@ export interface PeerView {
   /** Its calls in flight. */
   readonly load: number;
   readonly startedAtMs: number;
+  /** How far its clock is ahead of this node's. */
+  readonly clockOffsetMs: number;
 }
 
 /** A node that was a peer of this run and is gone. */
@@ -191,7 +193,7 @@ export class Nodes implements PeerListener {
 
   /** The peers by name, with how they take part. */
   *peers(): IterableIterator<PeerView> {
-    for (const { run, hello } of this.#table.up())
+    for (const { run, hello, clockOffsetMs } of this.#table.up())
       if (hello !== undefined)
         yield {
           run,
@@ -200,6 +202,7 @@ export class Nodes implements PeerListener {
           state: hello.state,
           load: hello.load,
           startedAtMs: hello.started_at_ms,
+          clockOffsetMs,
         };
   }
 

@@ -123,7 +123,7 @@ export class PeerTable {
   }
 
   #hello(): NodeHello {
-    const { self, load } = this.#options;
+    const { self, load, clock } = this.#options;
     return {
       run: self.run,
       node: self.node,
@@ -132,6 +132,7 @@ export class PeerTable {
       versions: NODE_VERSIONS,
       state: this.#state,
       load: load(),
+      now_ms: clock.now(),
     };
   }
 
@@ -234,7 +235,7 @@ export class PeerTable {
         this.#remove(peer, "it is not a peer");
         return;
       }
-      peer.hello = frame.hello;
+      this.#introduced(peer, frame.hello);
       log.info("a node joined", { node: peer.name, run: peer.run });
       listener.onUp?.(peer);
       return;
@@ -246,8 +247,14 @@ export class PeerTable {
 
   #update(peer: Peer, hello: NodeHello): void {
     const isSame = peer.hello?.state === hello.state && peer.hello.load === hello.load;
-    peer.hello = hello;
+    this.#introduced(peer, hello);
     if (!isSame) this.#options.listener.onChanged?.(peer);
+  }
+
+  #introduced(peer: Peer, hello: NodeHello): void {
+    peer.hello = hello;
+    // An earlier version does not tell.
+    peer.clockOffsetMs = hello.now_ms === undefined ? 0 : hello.now_ms - this.#options.clock.now();
   }
 
   /** Returns whether the run is a peer. The former run of its node is then gone. */

@@ -41,6 +41,8 @@ export class Peer {
   peerSession: number | undefined;
   /** What the peer said last about itself. Undefined: it has not said anything yet, and is not used. */
   hello: NodeHello | undefined;
+  /** How far its clock is ahead of this node's, less the time that its last hello was under way. */
+  clockOffsetMs = 0;
   /** When the peer was heard last, on the monotonic clock. */
   heardAt: number;
   readonly #self: string;

@@ -105,6 +105,8 @@ describe("engine::nodes::list in a cluster", () => {
     await start("b", 7, 5_000, { durability: "relaxed", durabilityReason: "no sync" });
     const c = await start("c", 9, 0, { state: "draining" });
 
+    const offsets = [...(a.kernel.nodes?.peers() ?? [])].map(({ name, clockOffsetMs }) => [name, clockOffsetMs]);
+    expect(Object.fromEntries(offsets)).toEqual({ b: 5_000, c: 0 });
     const [first, second, third] = await nodesAt(a);
     expect(first).toMatchObject({ name: "a", self: true, state: "up", report: { clock_offset_ms: 0 } });
     expect(second).toMatchObject({
@@ -163,7 +165,7 @@ describe("engine::nodes::list in a cluster", () => {
 
     const again = await a.connectWorker({ name: "again" });
     again.serve("f", () => "again");
-    await cluster.advance(200);
+    await cluster.exchange();
     expect(await a.call("f", null)).toBe("b");
     await a.call("engine::nodes::undrain", { node: "a" });
     await cluster.exchange();
