@@ -54,6 +54,8 @@ export class ClusterLoad {
   readonly #lanes: Lane[] = [];
   #lanesEnd: Promise<unknown> = Promise.resolve();
   #isOver = false;
+  /** When the clients were told to end: what follows is no pause. */
+  #overAt: number | undefined;
   readonly #problems: string[] = [];
   readonly #shared = { acknowledged: 0, unknown: 0 };
   /** Times of acknowledged writes, by engine. */
@@ -313,6 +315,7 @@ export class ClusterLoad {
   /** Ends the load, waits for what is under way, and returns all problems. All processes must run. */
   async finish(): Promise<string[]> {
     this.#isOver = true;
+    this.#overAt = performance.now();
     await within(CALL_MS + 2 * LATE_MS, "the end of the last calls", this.#lanesEnd);
     await this.#readHistory();
     for (const trigger of this.#triggers.values()) trigger.unregister();
@@ -388,7 +391,7 @@ export class ClusterLoad {
   /** Longest time without an acknowledged write at engines that lived, after each fault of a kind. */
   stalls(kind: string): number[] {
     return this.#faults
-      .map((fault, at) => ({ fault, next: this.#faults[at + 1]?.at ?? performance.now() }))
+      .map((fault, at) => ({ fault, next: this.#faults[at + 1]?.at ?? this.#overAt ?? performance.now() }))
       .filter(({ fault }) => fault.kind === kind)
       .map(({ fault, next }) =>
         Math.max(
@@ -415,7 +418,7 @@ export class ClusterLoad {
   /** As `stalls`, for clients that know the addresses of all engines. */
   roamingStalls(kind: string): number[] {
     return this.#faults
-      .map((fault, at) => ({ fault, next: this.#faults[at + 1]?.at ?? performance.now() }))
+      .map((fault, at) => ({ fault, next: this.#faults[at + 1]?.at ?? this.#overAt ?? performance.now() }))
       .filter(({ fault }) => fault.kind === kind)
       .map(({ fault, next }) => longestPause(this.#acks.get("any") ?? [], fault.at, next));
   }
