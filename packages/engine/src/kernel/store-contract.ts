@@ -35,6 +35,8 @@ export interface CallStoreOptions {
    * of their own would delay the next one.
    */
   readonly mayWait?: boolean;
+  /** The read sees every write that was acknowledged before, also if the store's reads are `session`. */
+  readonly isLatest?: boolean;
   /** Passed to the listeners of `onApplied` with this write. Never leaves the process. */
   readonly mark?: unknown;
 }

@@ -33,7 +33,7 @@ export class FileWatchers implements SharedWatchers {
   }
 
   isClaimed(id: string): Promise<boolean> {
-    return this.#call("isClaimed", { id, engine: this.run });
+    return this.#call("isClaimed", { id, engine: this.run }, { isLatest: true });
   }
 
   async yield(id: string): Promise<void> {

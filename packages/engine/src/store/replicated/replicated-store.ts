@@ -136,7 +136,8 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     const request = { procedure: name, input };
     const isWrite = this.#writes.has(name);
     // The output is that of the named procedure.
-    if (!isWrite && this.#parts.reads === "session" && this.#own.isEmpty && this.#end === undefined)
+    const mayBeOld = this.#parts.reads === "session" && options?.isLatest !== true;
+    if (!isWrite && mayBeOld && this.#own.isEmpty && this.#end === undefined)
       return this.#readNow(request) as Promise<OutputOf<Procedures[Name]>>;
     return this.#request(request, isWrite, options) as Promise<OutputOf<Procedures[Name]>>;
   }

@@ -151,8 +151,7 @@ export function openWatcherProcedures(database: Database, table: WatcherTable, r
       const mayEnd = !input.isKept && (input.isTrusted || row?.trusted === 0);
       return mayEnd ? endUnused(id) : { ...assign(id), discarded: 0 };
     }),
-    /** Changes nothing. It is a write, so that it runs at a place in the log where its engine is a member for certain. */
-    isClaimed: write(
+    isClaimed: read(
       ({ engine, id }: { readonly engine: string; readonly id: string }): boolean =>
         one.get(stored(id))?.claimed_by === engine,
     ),

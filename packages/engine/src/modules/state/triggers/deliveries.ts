@@ -152,12 +152,16 @@ export class Deliveries {
   }
 
   #pump(): void {
-    const { binding, signal } = this.#parts;
-    if (!this.#mayStart || this.#stopped || signal.aborted || this.#pause !== undefined) return;
+    if (!this.#mayStart || this.#stopped || this.#parts.signal.aborted || this.#pause !== undefined) return;
     if (this.#behind && !this.#reading && this.#window.wantsMore) void this.#readPage();
-    if (this.#missing || binding.isAway || !this.#isPermitted()) return;
+    if (!this.#canDeliver()) return;
     if (this.#parts.isClaimed === undefined) this.#begin();
     else if (this.#mayBegin && !this.#isAsking) void this.#beginIfClaimed(this.#parts.isClaimed);
+  }
+
+  #canDeliver(): boolean {
+    const { binding, signal } = this.#parts;
+    return !this.#stopped && !signal.aborted && !this.#missing && !binding.isAway && this.#isPermitted();
   }
 
   get #mayBegin(): boolean {
@@ -170,11 +174,10 @@ export class Deliveries {
 
   /** An engine that was cut off learns of changes that another one has delivered meanwhile. */
   async #beginIfClaimed(isClaimed: () => Promise<boolean>): Promise<void> {
-    const { binding, signal, watcher, log } = this.#parts;
+    const { watcher, log } = this.#parts;
     this.#isAsking = true;
     try {
-      const mayBegin = await isClaimed();
-      if (mayBegin && !this.#stopped && !signal.aborted && !this.#missing && !binding.isAway) this.#begin();
+      if ((await isClaimed()) && this.#canDeliver()) this.#begin();
     } catch (error) {
       if (this.#stopped) return;
       log.debug("it is not known whether this engine delivers the changes of a state trigger", { watcher, error });
