@@ -251,7 +251,8 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#lastTime = applied.time;
     const former = this.#membership.members;
     if (applied.membership !== undefined) this.#membership = applied.membership;
-    if (applied.differs) this.#damage = "the replicas of this store differ";
+    // A replica that reads on may have been made anew since.
+    if (applied.differs && this.#isJoined) this.#damage = "the replicas of this store differ";
     if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
     else if (applied.outcome === "applied") this.#reportForeign(applied);
     if (applied.membership !== undefined) this.#reportGone(former);

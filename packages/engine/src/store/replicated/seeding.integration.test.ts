@@ -129,6 +129,33 @@ describe("a replica in a file", () => {
     expect(await cluster.hashes(a, c)).toHaveLength(1);
   });
 
+  it("is seeded anew after it was quarantined, and is then like the others", async () => {
+    const [seeds, file, fingerprintEvery] = [new MemorySeeds(), cluster.newFile(), 5];
+    const ended: string[] = [];
+    const openC = (): Promise<TestNode> =>
+      cluster.open("c", { file, seeds, fingerprintEvery, onEnded: (state) => ended.push(state) });
+    const [a, b] = [await cluster.open("a", { fingerprintEvery }), await cluster.open("b", { fingerprintEvery })];
+    await (await openC()).store.close();
+    for (let count = 0; count < 2; count += 1)
+      await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+    const database = openDatabase(file);
+    database.exec("UPDATE replica_state SET digest = 'another'");
+    database.close();
+    const different = await openC();
+    let line = 0;
+    const write = async (): Promise<readonly string[]> => {
+      await a.store.call("add", String(line++));
+      return ended;
+    };
+    await expect.poll(write).toEqual(["quarantined"]);
+    await different.store.close();
+
+    const again = await openC();
+    for (let count = 0; count < 4 * fingerprintEvery; count += 1) await write();
+    expect(await cluster.hashes(a, b, again)).toHaveLength(1);
+    expect([ended, again.store.damage()]).toEqual([["quarantined"], undefined]);
+  });
+
   it("can be written while it is copied", async () => {
     const a = await cluster.open("a", { file: cluster.newFile() });
     const order: string[] = [];
