@@ -27,7 +27,17 @@ it("returns no issues for a healthy system", () => {
       figures: [{ function_id: "f", calls: 100, errors: 5, error_rate: 0.05 } as FunctionFigures],
       queues: [{ queue: "mail", dead: 0 }],
       crons: [{ trigger_id: "t", function_id: "f", expression: "* * * * * *", last_run: { outcome: "ok" } }],
-      alerts: [{ name: "a", firing: false, silenced_until: null, metric: "m", current_value: 1, threshold: 2 }],
+      alerts: [
+        {
+          name: "a",
+          firing: false,
+          silenced_until: null,
+          metric: "m",
+          current_value: 1,
+          threshold: 2,
+          window_seconds: 60,
+        },
+      ],
       health: { components: { otel: { status: "disabled", details: "" }, disk: { status: "healthy", details: "" } } },
     }),
   ).toEqual([]);
@@ -45,11 +55,14 @@ it("reports a disconnected worker for 15 minutes, unless another worker replaced
 });
 
 it("rounds the value of an alert's metric", () => {
-  const alert = { name: "a", firing: true, silenced_until: null, metric: "m", threshold: 2_000 };
+  const alert = { name: "a", firing: true, silenced_until: null, metric: "m", threshold: 2_000, window_seconds: 60 };
   const details = [39.846153846, null].flatMap((current_value) =>
     issuesOf({ ...QUIET, alerts: [{ ...alert, current_value }] }).map(({ detail }) => detail),
   );
-  expect(details).toEqual(["m is 39.85, threshold 2,000", "m is unknown, threshold 2,000"]);
+  expect(details).toEqual([
+    "m is 39.85 over the last 60 s, threshold 2,000",
+    "m is unknown over the last 60 s, threshold 2,000",
+  ]);
 });
 
 it("sorts the most severe first, and leaves out silenced alerts", () => {
@@ -61,8 +74,24 @@ it("sorts the most severe first, and leaves out silenced alerts", () => {
         { trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run: { outcome: "error", error: "boom" } },
       ],
       alerts: [
-        { name: "quiet", firing: true, silenced_until: NOW + 1, metric: "m", current_value: 9, threshold: 2 },
-        { name: "loud", firing: true, silenced_until: null, metric: "m", current_value: 9, threshold: 2 },
+        {
+          name: "quiet",
+          firing: true,
+          silenced_until: NOW + 1,
+          metric: "m",
+          current_value: 9,
+          threshold: 2,
+          window_seconds: 60,
+        },
+        {
+          name: "loud",
+          firing: true,
+          silenced_until: null,
+          metric: "m",
+          current_value: 9,
+          threshold: 2,
+          window_seconds: 60,
+        },
       ],
       health: { components: { disk: { status: "degraded", details: "little room" } } },
     }),

@@ -40,6 +40,7 @@ export interface AlertState {
   readonly metric: string;
   readonly current_value: number | null;
   readonly threshold: number;
+  readonly window_seconds: number;
 }
 
 export interface HealthState {
@@ -119,10 +120,10 @@ function causeOf(functionId: string, failing: ReadonlySet<string>, seen: readonl
 
 const segment = encodeURIComponent;
 
-function alertIssue({ name, metric, current_value, threshold }: AlertState): Issue {
+function alertIssue({ name, metric, current_value, threshold, window_seconds: seconds }: AlertState): Issue {
   const number = (value: number): string => value.toLocaleString("en-GB", { maximumFractionDigits: 2 });
   const now = current_value == null ? "unknown" : number(current_value);
-  const detail = t`${metric} is ${now}, threshold ${number(threshold)}`;
+  const detail = t`${metric} is ${now} over the last ${seconds} s, threshold ${number(threshold)}`;
   return {
     key: `alert ${name}`,
     title: t`Alert ${name} is firing`,

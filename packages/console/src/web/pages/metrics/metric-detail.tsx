@@ -9,7 +9,7 @@ import { TimeChart } from "../../ui/time-chart.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import type { MetricInfo } from "./metric-info.ts";
 import { FALLBACK_RANGE, metricWindow } from "./metric-window.ts";
-import { byLatest, labelText, latestOf, linesOf, MAX_LINES, namesOf, type Series } from "./series-lines.ts";
+import { byHighest, labelText, latestOf, linesOf, MAX_LINES, namesOf, type Series } from "./series-lines.ts";
 
 const route = getRouteApi("/metrics/{-$name}");
 const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d"] as const;
@@ -42,7 +42,7 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
   );
   const wanted = (search.labels ?? "").toLowerCase();
   const series = useMemo(
-    () => byLatest(data?.series ?? []).filter((each) => labelText(each).toLowerCase().includes(wanted)),
+    () => byHighest(data?.series ?? []).filter((each) => labelText(each).toLowerCase().includes(wanted)),
     [data, wanted],
   );
   const names = useMemo(() => namesOf(series), [series]);
@@ -94,7 +94,7 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
         />
         {series.length > MAX_LINES && (
           <p className="text-[12px] text-ink-3">
-            {t`The chart shows the ${MAX_LINES} series with the highest latest values of ${series.length}.`}
+            {t`The chart shows the ${MAX_LINES} series with the highest values of ${series.length}.`}
           </p>
         )}
         {data?.truncated === true && (

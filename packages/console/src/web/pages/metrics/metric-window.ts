@@ -11,6 +11,7 @@ const SHORTEST_STEP_S = 10;
 /** Start, end and step of the series of a page's range. */
 export interface MetricWindow {
   readonly startMs: number;
+  /** Undefined: now. The current step is left out until half of it has passed: its rates are of too short a time. */
   readonly endMs: number | undefined;
   readonly stepSeconds: number;
   /** Time between polls in milliseconds; false if the values cannot change. */
@@ -22,5 +23,12 @@ export function metricWindow(search: RangeSearch, nowMs: number): MetricWindow {
   const { startMs = nowMs - LONGEST_MS, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
   const stepSeconds = Math.max(SHORTEST_STEP_S, Math.ceil(((endMs ?? nowMs) - startMs) / 1_000 / POINTS));
   const isPast = endMs !== undefined && endMs <= nowMs;
-  return { startMs, endMs, stepSeconds, pollMs: isPast ? false : Math.max(POLL_MS, stepSeconds * 1_000) };
+  const inStepMs = nowMs % (stepSeconds * 1_000);
+  const lastMs = inStepMs < stepSeconds * 500 ? nowMs - inStepMs - 1 : undefined;
+  return {
+    startMs,
+    endMs: endMs ?? lastMs,
+    stepSeconds,
+    pollMs: isPast ? false : Math.max(POLL_MS, stepSeconds * 1_000),
+  };
 }

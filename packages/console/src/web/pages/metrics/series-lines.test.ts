@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { byLatest, labelText, linesOf, type Series } from "./series-lines.ts";
+import { byHighest, labelText, linesOf, type Series } from "./series-lines.ts";
 
 const series = (labels: Series["labels"], points: Series["points"]): Series => ({
   ...{ name: "svc.queue.waiting", unit: "1", type: "gauge", aggregate: "avg" },
@@ -12,14 +12,14 @@ const a = series({ queue: "a" }, [
 ]);
 const b = series({ queue: "b" }, [
   [2, 9],
-  [3, 9],
+  [3, 0],
 ]);
 
-it("draws the series with the highest latest values over the times of all", () => {
-  const { times, lines } = linesOf(byLatest([series({}, []), a, b]));
+it("draws the series with the highest values over the times of all", () => {
+  const { times, lines } = linesOf(byHighest([series({}, []), a, b]));
   expect(times).toEqual([1, 2, 3]);
   expect(lines.map(({ name, values }) => [name, values])).toEqual([
-    ["queue=b", [null, 9, 9]],
+    ["queue=b", [null, 9, 0]],
     ["queue=a", [5, null, null]],
     ["all", [null, null, null]],
   ]);

@@ -15,11 +15,14 @@ export const MAX_LINES = 5;
 /** Without the red of errors. */
 const TONES = ["accent", "violet", "info", "warn", "service-3"] as const;
 
-/** Orders series by their latest value, the highest first. Series without a value come last. */
-export function byLatest(series: readonly Series[]): readonly Series[] {
-  return series.toSorted(
-    (a, b) => (latestOf(b) ?? Number.NEGATIVE_INFINITY) - (latestOf(a) ?? Number.NEGATIVE_INFINITY),
-  );
+/** Orders series by their highest value, the highest first. Series without a value come last. */
+export function byHighest(series: readonly Series[]): readonly Series[] {
+  const highest = new Map(series.map((each) => [each, highestOf(each)]));
+  return series.toSorted((a, b) => (highest.get(b) as number) - (highest.get(a) as number));
+}
+
+function highestOf({ points }: Series): number {
+  return points.reduce((highest, [, value]) => Math.max(highest, value ?? highest), Number.NEGATIVE_INFINITY);
 }
 
 export function latestOf({ points }: Pick<Series, "points">): number | undefined {
