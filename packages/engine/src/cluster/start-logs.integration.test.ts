@@ -11,8 +11,9 @@ import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
 import { positionOf } from "../store/replicated/first-snapshot.ts";
 import type { LedgerProcedures } from "../store/testing/ledger-procedures.ts";
 import { Cluster } from "./cluster.ts";
-import { connectNats } from "./nats/connect.ts";
+import { connectNats, type NatsClient } from "./nats/connect.ts";
 import { NatsLog } from "./nats/nats-log.ts";
+import { logStreamName } from "./nats/stream-names.ts";
 import { type NatsServers, startNatsServers } from "./nats/testing/nats-servers.ts";
 import { logSources, startLogs } from "./start-logs.ts";
 
@@ -42,6 +43,26 @@ async function aloneWith(...lines: readonly string[]): Promise<string> {
   for (const line of lines) await store.call("add", line);
   await store.close();
   return dataDir;
+}
+
+async function withClient(use: (client: NatsClient) => Promise<void>): Promise<void> {
+  const { nats, name: cluster } = settingsOf("a");
+  const client = await connectNats({ settings: nats, cluster, node: "a", logger: silentLogger });
+  await use(client).finally(() => client.close());
+}
+
+const openLog = (client: NatsClient, store: string): Promise<NatsLog> =>
+  NatsLog.open({ client, cluster: CLUSTER, store, replicas: 1, logger: silentLogger });
+
+/** As an attempt to begin a log does that is then interrupted. */
+const appendStart = (log: NatsLog): Promise<number> =>
+  log.append(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
+
+async function forgetIdsAfter100Ms({ nats }: NatsClient, stream: string): Promise<void> {
+  const info = await nats.request(`$JS.API.STREAM.INFO.${stream}`);
+  const config = { ...info.json<{ readonly config: object }>().config, duplicate_window: 100_000_000 };
+  const updated = await nats.request(`$JS.API.STREAM.UPDATE.${stream}`, JSON.stringify(config));
+  expect(updated.json()).toMatchObject({ config });
 }
 
 interface Node {
@@ -105,11 +126,9 @@ describe("the data of an engine that was alone", () => {
 
   it("are taken by the next attempt if one was interrupted, and no engine begins without them meanwhile", async () => {
     const dataDir = await aloneWith("1");
-    const { nats, name: cluster } = settingsOf("a");
-    const client = await connectNats({ settings: nats, cluster, node: "a", logger: silentLogger });
-    const log = await NatsLog.open({ client, cluster, store: "state", replicas: 1, logger: silentLogger });
-    await log.append(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
-    await client.close();
+    await withClient(async (client) => {
+      await appendStart(await openLog(client, "state"));
+    });
     await expect(startNode("a")).rejects.toThrow("the log begins with a snapshot that is not stored yet");
     await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
     // The command can be repeated until an engine has begun.
@@ -118,6 +137,22 @@ describe("the data of an engine that was alone", () => {
     expect(await texts(a)).toEqual(["1"]);
     await a.stop();
   });
+});
+
+it("an attempt to begin logs may be repeated when the servers do not remember the first entry any more", async () => {
+  const dataDir = await aloneWith("1");
+  await withClient(async (client) => {
+    const [log, other] = [await openLog(client, "state"), await openLog(client, "queue")];
+    for (const store of ["state", "queue"]) await forgetIdsAfter100Ms(client, logStreamName(CLUSTER, store));
+    await appendStart(log);
+    await expect.poll(() => other.append("id", Buffer.of()), { timeout: 10_000 }).toBe(2);
+    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    expect(await log.state()).toMatchObject({ first: 2, last: 1 });
+    await expect(log.appendFirst("a", Buffer.of())).rejects.toThrow("the log has entries already");
+  });
+  const a = await startNode("a");
+  expect(await texts(a)).toEqual(["1"]);
+  await a.stop();
 });
 
 it("an engine's copy begins new logs after the servers lost theirs; copies of former logs are refused", async () => {

@@ -8,6 +8,7 @@ import { silentLogger } from "../kernel/logger.ts";
 import { lockDataFolder } from "../store/data-folder.ts";
 import { openDatabase } from "../store/driver.ts";
 import { isUnsynced } from "../store/failed-sync.ts";
+import { LogChanged } from "../store/log.ts";
 import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
 import { becomeFirstSnapshot, positionOf } from "../store/replicated/first-snapshot.ts";
 import { snapshotDatabase } from "../store/snapshot.ts";
@@ -122,13 +123,16 @@ async function refuseEntries({ store }: LogSource, log: NatsLog): Promise<void> 
 }
 
 async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog> {
-  const { identity, first } = await log.state();
+  const { identity, last } = await log.state();
   const [kept] = await seeds.list(identity);
-  if (first > 1 && kept !== undefined) return { ...source, bytes: kept.bytes };
+  if (kept !== undefined) {
+    await log.truncate(2);
+    return { ...source, bytes: kept.bytes };
+  }
   const draft = `${source.file}.snapshot`;
   await rm(draft, { force: true });
   // From now on an engine that does not begin with the snapshot cannot read the log.
-  await log.append(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
+  if (last === 0) await appendStart(source, log);
   const claim = await seeds.claim(`start/${randomUUID()}`, () => false);
   if (claim === undefined) throw new StartRefused("another engine stores a snapshot: stop all engines, and try again");
   try {
@@ -146,5 +150,15 @@ async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog>
   } finally {
     await rm(draft, { force: true });
     await claim.release().catch(() => undefined);
+  }
+}
+
+async function appendStart(source: LogSource, log: NatsLog): Promise<void> {
+  try {
+    await log.appendFirst(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
+  } catch (error) {
+    if (!(error instanceof LogChanged)) throw error;
+    // Appended by an engine since it was looked at, or by this one, and the acknowledgement was lost.
+    await refuseEntries(source, log);
   }
 }

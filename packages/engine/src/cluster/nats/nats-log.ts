@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../../kernel/clock.ts";
 import {
   type Follow,
   type Log,
-  type LogChanged,
+  LogChanged,
   type LogEntry,
   type LogState,
   type LogTruncated,
@@ -25,7 +25,7 @@ import { isUnheard, NatsProblem } from "./connect.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { LogEnd } from "./log-end.ts";
 import { logStreamName } from "./stream-names.ts";
-import { codeOf, codes, ensureStream, type StreamParts, unavailable } from "./streams.ts";
+import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
 /** How long one request to the servers may take, in milliseconds. */
 const REQUEST_MS = 3_000;
@@ -89,19 +89,29 @@ export class NatsLog implements Log {
     return this.#copies;
   }
 
-  async append(id: string, bytes: Uint8Array): Promise<number> {
+  append(id: string, bytes: Uint8Array): Promise<number> {
+    return this.#append(id, bytes, {});
+  }
+
+  /** Appends the first entry. Rejects with LogChanged if the log has, or had, one. */
+  async appendFirst(id: string, bytes: Uint8Array): Promise<void> {
+    await this.#append(id, bytes, { lastSequence: 0 });
+  }
+
+  async #append(id: string, bytes: Uint8Array, expected: { readonly lastSequence?: number }): Promise<number> {
     if (bytes.length > MAX_ENTRY_BYTES) throw new Error(`an entry has ${bytes.length} bytes, more than the log takes`);
     const endsAt = this.#clock.monotonic() + REQUEST_MS;
     for (;;) {
       // What is published without a server would wait in memory without a bound.
       if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
       try {
-        const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream } };
+        const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream, ...expected } };
         const { seq } = await this.#publisher.publish(this.#subject("log"), bytes, options);
         this.#end.seen(seq);
         for (const reader of this.#readers) reader.expect(seq);
         return seq;
       } catch (error) {
+        if (isWrongSequence(error)) throw new LogChanged("the log has entries already", { cause: error });
         if (!isPassing(error) || this.#clock.monotonic() >= endsAt) throw unavailable(error);
         await this.#pause(PASSING_MS);
       }

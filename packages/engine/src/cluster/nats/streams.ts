@@ -28,6 +28,8 @@ export const codes = {
   /** Another append of the same entry is under way. */
   duplicateUnderWay: 10_158,
   wrongLastSequence: 10_071,
+  /** The same, from newer servers. */
+  wrongLastSequenceConstant: 10_164,
 } as const;
 
 export interface StreamParts {
@@ -96,6 +98,12 @@ async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: 
 
 export function codeOf(error: unknown): number | undefined {
   return error instanceof JetStreamApiError ? error.code : undefined;
+}
+
+/** True if another message was stored since the one that a message names as the last. */
+export function isWrongSequence(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === codes.wrongLastSequence || code === codes.wrongLastSequenceConstant;
 }
 
 export function unavailable(error: unknown): LogUnavailable {
