@@ -17,7 +17,7 @@ import { LogUnavailable } from "../../store/log.ts";
 import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../../store/replicated/seeds.ts";
 import { isUnheard, permissionProblem } from "./connect.ts";
 import { seedStreamName } from "./stream-names.ts";
-import { codeOf, codes, ensureStream, type StreamParts, unavailable } from "./streams.ts";
+import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
 /** Size of a part; a server hands it over as base64, and takes messages of up to 1 MB. */
 const PART_BYTES = 512 * 1024;
@@ -288,5 +288,5 @@ function mayPass(error: unknown): boolean {
   if (error instanceof LogUnavailable || isUnheard(error)) return true;
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof TimeoutError || each instanceof RequestError) return true;
-  return error instanceof JetStreamApiError && (error.code === codes.wrongLastSequence || error.status === 503);
+  return isWrongSequence(error) || (error instanceof JetStreamApiError && error.status === 503);
 }

@@ -70,6 +70,16 @@ export function seedsSuite(name: string, open: () => Promise<{ readonly one: See
       await expect(other.copy(first, newFile())).rejects.toThrow("is not kept any more");
     });
 
+    it("are made by one run of two that want to at the same time", async () => {
+      await (await claimed(one, "a")).release();
+      for (let round = 0; round < 3; round += 1) {
+        const claims = await Promise.all([one.claim("a", () => true), other.claim("b", () => true)]);
+        const [claim, ...others] = claims.filter((each) => each !== undefined);
+        expect(others).toEqual([]);
+        await claim?.release();
+      }
+    });
+
     it("are made by one run at a time, until it gives the claim back or is gone", async () => {
       const claim = await claimed(one, "a");
       expect(await other.claim("b", () => true)).toBeUndefined();
