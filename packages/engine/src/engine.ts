@@ -215,7 +215,7 @@ class Engine implements RunningEngine {
             own: () => this.#nodeFacts(),
             gone: () => kernel.nodes?.gone() ?? [],
             drain: kernel.nodes && {
-              start: (timeoutMs) => void kernel.nodes?.drain.start(timeoutMs),
+              start: (timeoutMs, options) => kernel.nodes?.drain.start(timeoutMs, options),
               end: () => kernel.nodes?.drain.end(),
             },
           },
@@ -357,7 +357,7 @@ class Engine implements RunningEngine {
     await this.#stopWatching();
     this.#stopWatchingCertificates();
     // First, while calls are still taken, so that workers and clients that know another engine lose none.
-    await this.#kernel.nodes?.drain.start(graceMs);
+    await this.#kernel.nodes?.drain.finish(graceMs);
     this.#listeners.startDraining();
     this.#host.startDraining();
     this.#cluster?.startDraining();

@@ -83,12 +83,14 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   ) {
     this.#ports = ports;
     this.#socket = socket;
-    this.#lastHeardAt = ports.clock.monotonic();
+    const connectedAt = ports.clock.monotonic();
+    this.#lastHeardAt = connectedAt;
     this.session = new Session(ports, this, {
       workerId: randomUUID() as WorkerId,
       reattachToken: randomUUID(),
       remoteAddress: socket.remoteAddress,
       connectedAtMs: ports.clock.now(),
+      connectedAt,
       access,
       isCurrent,
     });

@@ -5,8 +5,10 @@ import type { Undo } from "./scope.ts";
 export interface NodeAnswers {
   /** By name of the node. */
   readonly answers: readonly { readonly node: string; readonly answer: Payload }[];
-  /** Names of the nodes that are there and did not answer in time, in order. */
+  /** Names of the nodes that are there and did not answer in time, or said why they cannot, in order. */
   readonly missing: readonly string[];
+  /** Why nodes in `missing` did not answer, by name. Those that are not in it were silent. */
+  readonly problems: ReadonlyMap<string, string>;
   /** Names of the nodes that were there and are gone, in order. */
   readonly gone: readonly string[];
 }

@@ -92,7 +92,10 @@ export class Session implements Provider, TriggerOwner {
   readonly workerId: WorkerId;
   readonly reattachToken: string;
   readonly remoteAddress: string | undefined;
+  /** On the wall clock, for display. */
   readonly connectedAtMs: number;
+  /** On the monotonic clock. */
+  readonly connectedAt: number;
   /** Permissions; undefined if the connection is not restricted. */
   readonly access: SessionAccess | undefined;
   /** Returns false if the access rules by which the connection was accepted have changed. */
@@ -127,6 +130,7 @@ export class Session implements Provider, TriggerOwner {
       readonly reattachToken: string;
       readonly remoteAddress: string | undefined;
       readonly connectedAtMs: number;
+      readonly connectedAt: number;
       readonly access: SessionAccess | undefined;
       readonly isCurrent: () => boolean;
     },
@@ -137,6 +141,7 @@ export class Session implements Provider, TriggerOwner {
     this.reattachToken = identity.reattachToken;
     this.remoteAddress = identity.remoteAddress;
     this.connectedAtMs = identity.connectedAtMs;
+    this.connectedAt = identity.connectedAt;
     this.access = identity.access;
     this.isCurrent = identity.isCurrent;
     if (this.access?.grants.prefix !== undefined) this.scope.add(ports.reservedIds.hold(this.access.grants.prefix));

@@ -18,6 +18,7 @@ const MAX_WAITING = 1_000;
  * calls, so all of them at their largest are less than the link buffers for a peer.
  */
 const MAX_ANSWERING = 8;
+const TOO_MANY = "too many questions at a time";
 
 type Answerer = (question: Payload) => Payload | Promise<Payload>;
 
@@ -25,7 +26,8 @@ interface Question {
   readonly answers: { readonly node: string; readonly answer: Payload }[];
   /** Nodes that have not answered, by the peer; undefined stands for this node. */
   readonly waiting: Map<Peer | undefined, string>;
-  readonly missing: string[];
+  /** Why nodes did not answer, by name. */
+  readonly problems: Map<string, string>;
   readonly settle: () => void;
 }
 
@@ -67,14 +69,15 @@ export class AskNodes implements NodeQuestions {
       const settle = (): void => {
         cancel();
         this.#questions.delete(id);
-        const missing = [...question.missing, ...question.waiting.values()].sort();
+        const { problems, waiting } = question;
+        const missing = [...problems.keys(), ...waiting.values()].sort();
         const answers = question.answers.sort((one, other) => (one.node < other.node ? -1 : 1));
-        resolve({ answers, missing, gone: [...gone()].sort() });
+        resolve({ answers, missing, problems, gone: [...gone()].sort() });
       };
-      const question: Question = { answers: [], waiting: new Map([[undefined, name]]), missing: [], settle };
+      const question: Question = { answers: [], waiting: new Map([[undefined, name]]), problems: new Map(), settle };
       const cancel = clock.after(WAIT_MS, settle);
       for (const peer of peers()) {
-        if (this.#questions.size >= MAX_WAITING) question.missing.push(peer.name);
+        if (this.#questions.size >= MAX_WAITING) question.problems.set(peer.name, TOO_MANY);
         else {
           question.waiting.set(peer, peer.name);
           peer.send({ type: "ask", id, topic }, payload.bytes());
@@ -89,7 +92,7 @@ export class AskNodes implements NodeQuestions {
   asked(peer: Peer, { id, topic }: NodeFrameOf<"ask">, bytes: Uint8Array): void {
     const count = this.#answering.get(peer) ?? 0;
     if (count >= MAX_ANSWERING) {
-      peer.send({ type: "tell", id, problem: "too many questions at a time" });
+      peer.send({ type: "tell", id, problem: TOO_MANY });
       return;
     }
     this.#answering.set(peer, count + 1);
@@ -118,7 +121,7 @@ export class AskNodes implements NodeQuestions {
     const node = question.waiting.get(from);
     if (node === undefined) return;
     question.waiting.delete(from);
-    if (typeof answer === "string") question.missing.push(node);
+    if (typeof answer === "string") question.problems.set(node, answer);
     else question.answers.push({ node, answer });
     if (question.waiting.size === 0) question.settle();
   }

@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc-runtime/protocol";
+import { CallError, type FunctionId } from "@svc-runtime/protocol";
 import type { Provider } from "../call.ts";
 import { type Clock, every } from "../clock.ts";
 import type { DirectoryChanges } from "../directory-changes.ts";
@@ -52,7 +52,8 @@ export class Drain {
   /** When a worker that provides the function was last asked to leave, on the monotonic clock. */
   readonly #leftAt = new Map<FunctionId, number>();
   #stopChecking = (): void => {};
-  #waiting: (() => void)[] = [];
+  /** Set when the engine stops: what to do when the workers have left. */
+  #onEnd: (() => void) | undefined;
 
   constructor(ports: DrainPorts) {
     this.#ports = ports;
@@ -63,17 +64,65 @@ export class Drain {
   }
 
   /**
-   * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. Resolves when
-   * no worker is connected, when there is no other node for them, or when `end` is called. A second start only changes
-   * the time limit.
+   * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. A second start
+   * only changes the time limit. Throws CallError if there is no other node for the workers, unless `force` is set, and
+   * if the engine stops.
    */
-  start(timeoutMs: number): Promise<void> {
-    const { clock, log, notifyPeers } = this.#ports;
-    if (this.#state === "drained") return Promise.resolve();
-    this.#until = clock.monotonic() + timeoutMs;
-    const drained = new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
+  start(timeoutMs: number, { force }: { readonly force: boolean }): void {
+    this.#refuseAtEnd();
+    if (this.#state === "up" && !force && !this.#ports.hasPeerUp())
+      throw new CallError("invalid_request", "no other engine of the cluster is up, so its workers have nowhere to go");
+    this.#start(timeoutMs);
+  }
+
+  /** Takes the node back: workers may connect, and peers give it calls. Throws CallError if the engine stops. */
+  end(): void {
+    this.#refuseAtEnd();
+    if (this.#state === "up") return;
+    this.#state = "up";
+    this.#stopChecking();
+    this.#asked = new WeakMap();
+    this.#leftAt.clear();
+    for (const session of this.#ports.sessions.all()) this.#setLeaving(session, false);
+    this.#ports.notifyPeers(false);
+    this.#ports.log.info("no longer draining");
+  }
+
+  /**
+   * Drains the node before the engine stops. Resolves when no worker is connected, when there is no other node for them,
+   * and after `timeoutMs` in any case.
+   */
+  async finish(timeoutMs: number): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#onEnd = resolve;
     });
+    const cancel = this.#ports.clock.after(timeoutMs, () => this.#onEnd?.());
+    this.#start(timeoutMs);
+    if (this.#state === "drained") this.#onEnd?.();
+    await ended;
+    cancel();
+  }
+
+  /** Asks the workers that know other engines to leave, because this one is cut off from them. They decide. */
+  sendAway(withinMs: number): void {
+    for (const session of this.#ports.sessions.values())
+      if (this.#mustLeave(session) && this.#canLeave(session)) session.send({ type: "draining", within_ms: withinMs });
+  }
+
+  /** Ends the checks. The state stays. */
+  stop(): void {
+    this.#stopChecking();
+    this.#onEnd?.();
+  }
+
+  #refuseAtEnd(): void {
+    if (this.#onEnd !== undefined) throw new CallError("draining", "it is being stopped");
+  }
+
+  #start(timeoutMs: number): void {
+    const { clock, log, notifyPeers } = this.#ports;
+    if (this.#state === "drained") return;
+    this.#until = clock.monotonic() + timeoutMs;
     if (this.#state === "up") {
       log.info("draining: the workers of this engine go to others", { timeout_ms: timeoutMs });
       this.#state = "draining";
@@ -86,34 +135,8 @@ export class Drain {
         stopTimer();
         stopListening();
       };
-      this.#check();
     }
-    return drained;
-  }
-
-  /** Takes the node back: workers may connect, and peers give it calls. */
-  end(): void {
-    if (this.#state === "up") return;
-    this.#state = "up";
-    this.#stopChecking();
-    this.#asked = new WeakMap();
-    this.#leftAt.clear();
-    for (const session of this.#ports.sessions.all()) this.#setLeaving(session, false);
-    this.#ports.notifyPeers(false);
-    this.#ports.log.info("no longer draining");
-    this.#settle();
-  }
-
-  /** Asks the workers that know other engines to leave, because this one is cut off from them. They decide. */
-  sendAway(withinMs: number): void {
-    for (const session of this.#ports.sessions.values())
-      if (this.#mustLeave(session) && this.#canLeave(session)) session.send({ type: "draining", within_ms: withinMs });
-  }
-
-  /** Ends the checks. The state stays. */
-  stop(): void {
-    this.#stopChecking();
-    this.#settle();
+    this.#check();
   }
 
   #check(): void {
@@ -123,11 +146,13 @@ export class Drain {
         this.#setLeaving(session, true);
         this.#askToLeave(session);
       }
-    if (!this.#ports.hasPeerUp()) this.#settle();
-    if (this.#state !== "draining" || leaving.some(({ scope }) => !scope.ended)) return;
+    if (!this.#ports.hasPeerUp()) this.#onEnd?.();
+    // Those that connect after the time limit are sent away as well, but may come back for ever.
+    const isLeft = ({ scope, connectedAt }: Session): boolean => !scope.ended && connectedAt <= this.#until;
+    if (this.#state !== "draining" || leaving.some(isLeft)) return;
     this.#state = "drained";
-    this.#ports.log.info("drained: no worker is connected to this engine");
-    this.#settle();
+    this.#ports.log.info("drained: the workers of this engine have left");
+    this.#onEnd?.();
   }
 
   /** A worker that connects to a draining node gets no calls at all, also before the next check. */
@@ -135,13 +160,9 @@ export class Drain {
     if (session !== undefined && this.#mustLeave(session) && !this.#isAwaited(session)) this.#setLeaving(session, true);
   }
 
-  #settle(): void {
-    for (const resolve of this.#waiting.splice(0)) resolve();
-  }
-
-  #mustLeave({ introduction, connectedAtMs }: Session): boolean {
+  #mustLeave({ introduction, connectedAt }: Session): boolean {
     if (introduction !== undefined) return introduction.kind === "worker";
-    return this.#ports.clock.now() - connectedAtMs >= INTRODUCTION_MS;
+    return this.#ports.clock.monotonic() - connectedAt >= INTRODUCTION_MS;
   }
 
   /**

@@ -1,7 +1,10 @@
 import type { NodeListing } from "@svc-runtime/protocol/listings";
 import { afterEach, describe, expect, it } from "vitest";
+import { Connection } from "../../kernel/connection.ts";
 import { InMemoryCluster } from "../../kernel/nodes/testing/in-memory-cluster.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/in-memory-engine.ts";
+import { inMemoryPair } from "../../testing/in-memory-socket.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 import type { NodeFacts } from "./nodes.ts";
 
@@ -71,7 +74,7 @@ describe("engine::nodes::list in a cluster", () => {
             },
             gone: () => engine.kernel.nodes?.gone() ?? [],
             drain: {
-              start: (timeoutMs) => void engine.kernel.nodes?.drain.start(timeoutMs),
+              start: (timeoutMs, options) => engine.kernel.nodes?.drain.start(timeoutMs, options),
               end: () => engine.kernel.nodes?.drain.end(),
             },
           },
@@ -183,10 +186,103 @@ describe("engine::nodes::list in a cluster", () => {
     await cluster.exchange();
     void a.call("f", null).catch(() => {});
     await worker.next(({ type }) => type === "invokefunction");
-    void b.kernel.nodes?.drain.start(60_000);
+    void b.kernel.nodes?.drain.finish(60_000);
     await cluster.exchange();
-    await a.kernel.nodes?.drain.start(60_000);
+    await a.kernel.nodes?.drain.finish(60_000);
     expect(a.kernel.nodes?.drain.state).toBe("draining");
+  });
+
+  it("drains the last engine that is up only when forced", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    await a.call("engine::nodes::drain", { node: "b" });
+    await cluster.exchange();
+    for (const engine of [a, b])
+      await expect(engine.call("engine::nodes::drain", { node: "a" })).rejects.toMatchObject({
+        code: "invalid_request",
+        message: "the engine a refused: no other engine of the cluster is up, so its workers have nowhere to go",
+      });
+    expect(a.kernel.nodes?.drain.state).toBe("up");
+    // A new time limit for one that drains already is always taken.
+    await a.call("engine::nodes::drain", { node: "b", timeout_ms: 1_000 });
+    await b.call("engine::nodes::drain", { node: "a", force: true });
+    expect(a.kernel.nodes?.drain.state).not.toBe("up");
+  });
+
+  it("says why an engine was not drained, or that nobody knows whether it is", async () => {
+    const a = await start("a", 1);
+    await cluster.start("b");
+    const c = await start("c", 1);
+    await expect(a.call("engine::nodes::drain", { node: "b" })).rejects.toMatchObject({
+      code: "invalid_request",
+      message: expect.stringContaining("the engine b refused: no module answers"),
+    });
+    cluster.kill(c);
+    const silent = expect(a.call("engine::nodes::drain", { node: "c" })).rejects.toMatchObject({
+      code: "call_timeout",
+      details: { outcome: "unknown" },
+    });
+    await cluster.advance(500);
+    await silent;
+  });
+
+  it("is drained at its time limit though workers that know no other engine come back to it", async () => {
+    const [a] = [await start("a", 1), await start("b", 1)];
+    let isOver = false;
+    const comeBack = async (): Promise<void> => {
+      while (!isOver) {
+        const worker = await a.connectWorker();
+        worker.serve("f", () => "f");
+        await worker.closed;
+      }
+    };
+    const first = comeBack();
+    await cluster.exchange();
+    await a.call("engine::nodes::drain", { node: "a", timeout_ms: 2_150 });
+    await cluster.advance(500);
+    // Whenever one is disconnected, the other one is there.
+    const second = comeBack();
+    await cluster.advance(2_000);
+    expect(a.kernel.nodes?.drain.state).toBe("draining");
+    await cluster.advance(1_000);
+    expect(a.kernel.nodes?.drain.state).toBe("drained");
+    isOver = true;
+    await cluster.advance(1_200);
+    await Promise.all([first, second]);
+  });
+
+  it("stops at its time limit, whatever others ask it meanwhile", async () => {
+    const [a] = [await start("a", 1), await start("b", 1)];
+    // The last one stays for a moment after the time limit.
+    for (const name of ["first", "last"]) (await a.connectWorker({ name })).serve("f", () => name);
+    await cluster.exchange();
+    let isOver = false;
+    const finished = a.kernel.nodes?.drain.finish(450).then(() => {
+      isOver = true;
+    });
+    for (const request of ["drain", "undrain"])
+      await expect(a.call(`engine::nodes::${request}`, { node: "a" })).rejects.toMatchObject({
+        code: "invalid_request",
+        message: "the engine a refused: it is being stopped",
+      });
+    await cluster.advance(400);
+    expect(isOver).toBe(false);
+    await cluster.advance(100);
+    expect(isOver).toBe(true);
+    await finished;
+  });
+
+  it("gives a connection time to introduce itself, whatever the wall clock does", async () => {
+    await start("b", 1);
+    const clock = manualClock();
+    const a = await cluster.start("a", { clock });
+    const { socket, client } = inMemoryPair();
+    new Connection(a.kernel, socket);
+    a.kernel.nodes?.drain.start(60_000, { force: false });
+    clock.jumpTo(clock.now() + 3_600_000);
+    clock.advance(900);
+    expect(a.kernel.sessions.size).toBe(1);
+    clock.advance(100);
+    expect(await client.closed).toMatchObject({ code: 1012 });
   });
 
   it("keeps the last worker of a function until another one has arrived at another engine", async () => {

@@ -23,9 +23,10 @@ export interface NodeSources {
   readonly drain: NodeDrain | undefined;
 }
 
+/** Both functions throw CallError if the engine refuses. */
 interface NodeDrain {
-  /** Workers that still run calls after `timeoutMs` milliseconds are disconnected. */
-  start(timeoutMs: number): void;
+  /** Workers that still run calls after `timeoutMs` milliseconds are disconnected. `force`: also if no engine is left. */
+  start(timeoutMs: number, options: { readonly force: boolean }): void;
   end(): void;
 }
 
@@ -69,7 +70,13 @@ const answerSchema = z.object({
 type Answer = z.output<typeof answerSchema>;
 
 /** A request to one of the nodes. The others ignore it. */
-const drainSchema = z.object({ node: z.string(), timeout_ms: z.number().nullable() });
+const drainSchema = z.object({
+  node: z.string(),
+  /** Null ends the draining. */
+  timeout_ms: z.number().nullable(),
+  force: z.boolean().default(false),
+});
+type DrainRequest = z.output<typeof drainSchema>;
 const drainAnswerSchema = z.object({ applied: z.boolean() });
 
 const nodeName = z
@@ -118,7 +125,7 @@ export function provideNodeListing(
     handle: async () => {
       const own = answer();
       const sentAtMs = clock.now();
-      const { answers, missing } = nodes === undefined ? ALONE : await nodes.ask(TOPIC, Payload.null);
+      const { answers, missing, problems } = nodes === undefined ? ALONE : await nodes.ask(TOPIC, Payload.null);
       const receivedAtMs = clock.now();
       const others = answers.flatMap(({ answer: payload }) => {
         const parsed = answerSchema.safeParse(payload.value());
@@ -134,7 +141,8 @@ export function provideNodeListing(
       );
       const gone = sources?.gone() ?? [];
       // A node may have gone while it was asked.
-      for (const name of missing) if (!gone.some((node) => node.name === name)) rows.push(silent(name));
+      for (const name of missing)
+        if (!gone.some((node) => node.name === name)) rows.push(silent(name, problems.get(name)));
       for (const { name, run, goneAtMs, reason } of gone)
         rows.push({ name, run, self: false, state: "gone", reason, gone_at_ms: goneAtMs, report: null });
       return { nodes: rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)) };
@@ -148,22 +156,26 @@ function provideDraining(
   sources: NodeSources | undefined,
 ): void {
   nodes?.answer(DRAIN_TOPIC, (question) => {
-    const { node, timeout_ms: timeoutMs } = drainSchema.parse(question.value());
+    const { node, timeout_ms: timeoutMs, force } = drainSchema.parse(question.value());
     const drain = node === sources?.own().name ? sources.drain : undefined;
     if (timeoutMs === null) drain?.end();
-    else drain?.start(timeoutMs);
+    else drain?.start(timeoutMs, { force });
     return Payload.fromValue({ applied: drain !== undefined });
   });
-  /** `timeoutMs` null ends the draining. */
-  const change = async (node: string, timeoutMs: number | null): Promise<void> => {
+  const change = async (request: DrainRequest): Promise<void> => {
+    const { node } = request;
     if (nodes === undefined || sources?.drain === undefined)
       throw new CallError("invalid_request", "this engine is not in a cluster: it has no other to give its workers to");
-    const { answers, missing, gone } = await nodes.ask(
-      DRAIN_TOPIC,
-      Payload.fromValue({ node, timeout_ms: timeoutMs } satisfies z.input<typeof drainSchema>),
-    );
+    const { answers, missing, problems, gone } = await nodes.ask(DRAIN_TOPIC, Payload.fromValue(request));
     if (answers.some(({ answer }) => drainAnswerSchema.safeParse(answer.value()).data?.applied === true)) return;
-    if (missing.includes(node)) throw new CallError("call_timeout", `the engine ${node} did not answer within 500 ms`);
+    const refusal = problems.get(node);
+    if (refusal !== undefined) throw new CallError("invalid_request", `the engine ${node} refused: ${refusal}`);
+    if (missing.includes(node))
+      throw new CallError(
+        "call_timeout",
+        `the engine ${node} did not answer within 500 ms; it may nevertheless have done it: see its state`,
+        { details: { outcome: "unknown" } },
+      );
     const names = answers.map((answer) => answer.node).join(", ");
     const problem = gone.includes(node) ? `the engine ${node} is gone` : `the cluster has no engine ${node}`;
     throw new CallError("invalid_input", `${problem}; those that are there: ${names}`);
@@ -176,9 +188,12 @@ function provideDraining(
       timeout_ms: z.int().min(0).max(MAX_DRAIN_MS).default(DRAIN_MS).meta({
         description: "Workers that still run calls after this time are disconnected, in milliseconds",
       }),
+      force: z.boolean().default(false).meta({
+        description: "Drain it also if no other engine is up, so that the functions of its workers cannot be called",
+      }),
     }),
-    handle: async ({ node, timeout_ms }) => {
-      await change(node, timeout_ms);
+    handle: async ({ node, timeout_ms, force }) => {
+      await change({ node, timeout_ms, force });
       return { node };
     },
   });
@@ -187,16 +202,15 @@ function provideDraining(
     summary: "Lets workers connect to a drained engine of the cluster again",
     input: z.object({ node: nodeName }),
     handle: async ({ node }) => {
-      await change(node, null);
+      await change({ node, timeout_ms: null, force: false });
       return { node };
     },
   });
 }
 
-const ALONE = { answers: [], missing: [] };
+const ALONE = { answers: [], missing: [], problems: new Map<string, string>() };
 
-function silent(name: string): NodeListing {
-  const reason = "it did not answer within 500 ms";
+function silent(name: string, reason = "it did not answer within 500 ms"): NodeListing {
   return { name, run: "", self: false, state: "silent", reason, gone_at_ms: null, report: null };
 }
 
