@@ -14,6 +14,7 @@ const LOOK_EVERY_MS = 200;
 
 interface DrainOptions extends EngineOptions {
   readonly timeoutMs: number;
+  readonly force?: true;
   readonly json?: true;
 }
 
@@ -31,14 +32,16 @@ export function nodesDrainCommand(shell: Shell): Command {
       wholeNumber(0, MAX_TIMEOUT_MS),
       DEFAULT_TIMEOUT_MS,
     )
+    .option("--force", "drain it also if no other engine is up, so that the functions of its workers cannot be called")
     .addOption(jsonOption("print the engine as JSON"))
     .addHelpText("after", "\nExamples:\n  svc nodes drain a\n  svc nodes drain a --timeout-ms 120000\n");
   return withEngineOptions(command).action(async (node: string, own: DrainOptions) => {
     const options = allOptions(own, command);
-    const timeoutMs = options.timeoutMs;
+    const { timeoutMs, force = false } = options;
     const drained = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
-      await engine.call({ function_id: "engine::nodes::drain", payload: { node, timeout_ms: timeoutMs } });
-      return untilDrained(() => listNodes(engine), node, timeoutMs + LATE_MS);
+      const run = (await listNodes(engine)).find(({ name }) => name === node)?.run;
+      await engine.call({ function_id: "engine::nodes::drain", payload: { node, timeout_ms: timeoutMs, force } });
+      return untilDrained(() => listNodes(engine), { name: node, run }, timeoutMs + LATE_MS);
     });
     if (options.json) shell.out(`${JSON.stringify(drained)}\n`);
     shell.note(`${shell.paint.green("Drained")} ${node}\n`);
@@ -65,9 +68,10 @@ export function nodesUndrainCommand(shell: Shell): Command {
   });
 }
 
-async function untilDrained(
+/** `run`: the engine's run when it was asked to drain. */
+export async function untilDrained(
   list: () => Promise<readonly NodeListing[]>,
-  name: string,
+  { name, run }: { readonly name: string; readonly run: string | undefined },
   withinMs: number,
 ): Promise<NodeListing> {
   const givenUpAt = performance.now() + withinMs;
@@ -75,7 +79,10 @@ async function untilDrained(
     const node = (await list()).find((each) => each.name === name);
     if (node?.state === "drained") return node;
     if (node === undefined || node.state === "gone") throw new CommandFailure(`Engine ${name} is gone`);
-    if (node.state === "up") throw new CommandFailure(`Engine ${name} is no longer draining: it was undrained`);
+    if (node.state === "up")
+      throw new CommandFailure(
+        `Engine ${name} is no longer draining: it ${node.run === run ? "was undrained" : "has restarted"}`,
+      );
     if (performance.now() >= givenUpAt)
       throw new CommandFailure(`Engine ${name} is not drained yet: its state is ${node.state}`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
