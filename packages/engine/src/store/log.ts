@@ -33,7 +33,7 @@ export interface Log {
   read(position: number): Promise<LogEntry | undefined>;
   /** Returns the log's present state. It may be older than another engine's. Rejects if unavailable. */
   state(): Promise<LogState>;
-  /** Removes all entries before the position. Rejects if unavailable. */
+  /** Removes all entries before the position. Rejects if unavailable, and with LogChanged if it is another log now. */
   truncate(before: number): Promise<void>;
 }
 

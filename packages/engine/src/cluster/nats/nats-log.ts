@@ -189,6 +189,8 @@ export class NatsLog implements Log {
   }
 
   async truncate(before: number): Promise<void> {
+    const { identity } = await this.state();
+    if (identity !== this.#identity) throw new LogChanged("the log is another one than before");
     try {
       await this.#manager.streams.purge(this.#stream, { seq: before });
     } catch (error) {

@@ -14,7 +14,13 @@ import { RequestError, TimeoutError } from "@nats-io/transport-node";
 import { z } from "zod";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { LogUnavailable } from "../../store/log.ts";
-import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../../store/replicated/seeds.ts";
+import {
+  type KeptSnapshot,
+  type NewSnapshot,
+  refuseOlder,
+  type SeedClaim,
+  type Seeds,
+} from "../../store/replicated/seeds.ts";
 import { isUnheard, permissionProblem } from "./connect.ts";
 import { seedStreamName } from "./stream-names.ts";
 import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
@@ -126,8 +132,12 @@ export class NatsSeeds implements Seeds {
     let dropped: readonly Stored[] = [];
     await this.#change((index) => {
       if (index.kept.some((one) => one.id === id)) return index;
-      if (index.claim?.id !== id) throw new Error("another engine makes a snapshot: this one was taken for gone");
-      const kept = [stored, ...index.kept.filter(({ identity }) => identity === snapshot.identity)].slice(0, KEPT);
+      if (index.claim?.id !== id) throw new Error("another engine makes a snapshot: this one was considered dead");
+      // The store may have ended during the upload, e.g. because its replica differs from those of the others.
+      signal?.throwIfAborted();
+      const same = index.kept.filter(({ identity }) => identity === snapshot.identity);
+      refuseOlder(stored, same);
+      const kept = [stored, ...same].slice(0, KEPT);
       dropped = index.kept.filter((one) => !kept.includes(one));
       return { claim: null, kept };
     });

@@ -228,6 +228,34 @@ describe("the log of NATS", () => {
   }, 60_000);
 });
 
+it("a log that another one replaced cannot be cut", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-nats-replaced-"));
+  const port = await freePort();
+  // Engines may not delete a stream.
+  const config = `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${folder}" }\n`;
+  const server = await startNatsServer({ folder, name: "plain", port, config });
+  try {
+    const opened = await connectNats({
+      settings: { servers: [server.url], replicas: 1 },
+      ...{ cluster: CLUSTER, node: "a", logger: silentLogger },
+    });
+    clients.push(opened);
+    const open = (): Promise<NatsLog> =>
+      NatsLog.open({ client: opened, cluster: CLUSTER, store: "log", replicas: 1, logger: silentLogger });
+    const former = await open();
+    await former.append("a", Buffer.from("A"));
+    await opened.nats.request(`$JS.API.STREAM.DELETE.svc_${CLUSTER}_log`);
+    const log = await open();
+    for (const id of ["b", "c"]) await log.append(id, Buffer.from(id));
+    await expect(former.truncate(2)).rejects.toThrow("the log is another one than before");
+    expect(await log.state()).toMatchObject({ first: 1, last: 2 });
+  } finally {
+    await clients.at(-1)?.close();
+    await server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 it("an engine that lists one of three servers shows that its logs have one copy, until it lists all", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "svc-nats-copies-"));
   const healthWith = async (urls: readonly string[]): Promise<ComponentHealth> => {

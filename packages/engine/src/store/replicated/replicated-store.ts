@@ -167,6 +167,11 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     await this.#request({ procedure: MEMBER_PROCEDURES.expel, input: { target, voter: this.run } }, true);
   }
 
+  /** Resolves when every entry that the log had at the call is applied. */
+  async catchUp(): Promise<void> {
+    await this.#request({ procedure: MEMBER_PROCEDURES.nothing, input: null }, true);
+  }
+
   /** Writes a copy of the replica to a new file. */
   async snapshot(file: string): Promise<Snapshot> {
     return this.#inbox.snapshot(file);

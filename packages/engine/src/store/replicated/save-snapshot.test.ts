@@ -15,6 +15,8 @@ describe("a snapshot is due when the log has grown", () => {
     ["since the only snapshot", log(1, 20, 200), [snapshot(10, 100)], true],
     ["since it was cut at the second newest, by less", log(11, 29, 199), [snapshot(20, 200), snapshot(10, 100)], false],
     ["since it was cut at the second newest", log(11, 30, 200), [snapshot(20, 200), snapshot(10, 100)], true],
+    ["since it was cut further back, by less", log(6, 29, 240), [snapshot(20, 200), snapshot(10, 100)], false],
+    ["since it was cut further back", log(6, 30, 250), [snapshot(20, 200), snapshot(10, 100)], true],
     ["by less than half of the replica", log(1, 20, 200), [snapshot(10, 100, 202)], false],
     ["by half of the replica", log(1, 20, 201), [snapshot(10, 100, 202)], true],
   ])("%s", (_, state, kept, isDue) => {
@@ -29,7 +31,7 @@ describe("a snapshot is due when the log has grown", () => {
 
   it("and is counted anew from a snapshot whose predecessors were lost", () => {
     // The snapshot was made when 70 bytes were left in a log that had been cut.
-    expect(isSnapshotDue({ state: log(11, 20, 169), kept: [snapshot(17, 70)] }, 100)).toBe(false);
-    expect(isSnapshotDue({ state: log(11, 21, 170), kept: [snapshot(17, 70)] }, 100)).toBe(true);
+    expect(isSnapshotDue({ state: log(11, 26, 160), kept: [snapshot(17, 70)] }, 100)).toBe(false);
+    expect(isSnapshotDue({ state: log(11, 27, 170), kept: [snapshot(17, 70)] }, 100)).toBe(true);
   });
 });

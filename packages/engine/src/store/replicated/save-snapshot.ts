@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import type { Log, LogState } from "../log.ts";
+import { type Log, LogChanged, type LogState } from "../log.ts";
 import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -8,6 +8,8 @@ export interface SnapshotSource {
   readonly run: string;
   readonly node: string;
   members(): readonly string[];
+  /** Resolves when every entry that the log had at the call is applied. */
+  catchUp(): Promise<void>;
   snapshot(file: string): Promise<Snapshot>;
 }
 
@@ -38,17 +40,22 @@ export async function saveSnapshot(
   store: SnapshotSource,
   { log, seeds, draft, after, signal, onBegin }: SaveOptions,
 ): Promise<Snapshot | undefined> {
+  // A store that lags behind does not know all members, and its copy may be older than the newest snapshot.
+  await store.catchUp();
   const claim = await seeds.claim(store.run, (run) => store.members().includes(run));
   if (claim === undefined) return undefined;
   let snapshot: Snapshot;
   try {
-    const found = await look(log, seeds);
-    if (after !== undefined && !isSnapshotDue(found, after)) return undefined;
+    if (after !== undefined && !isSnapshotDue(await look(log, seeds), after)) return undefined;
     signal?.throwIfAborted();
     onBegin?.();
     await rm(draft, { force: true });
     snapshot = await store.snapshot(draft);
-    await claim.put({ ...snapshot, node: store.node, logBytes: writtenBytes(found) }, draft, signal);
+    const found = await look(log, seeds);
+    if (found.state.identity !== snapshot.identity)
+      throw new LogChanged("the log is not the one of this replica any more");
+    const logBytes = writtenBytes(found, snapshot.position);
+    await claim.put({ ...snapshot, node: store.node, logBytes }, draft, signal);
   } finally {
     await rm(draft, { force: true });
     // The claim ends with this run at the latest.
@@ -77,7 +84,7 @@ export async function cutLog(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
 export function isSnapshotDue({ state, kept }: LogAndSnapshots, after: number): boolean {
   const [newest] = kept;
   if (state.first > 1 && (newest === undefined || newest.position < state.first - 1)) return true;
-  const grown = writtenBytes({ state, kept }) - (newest?.logBytes ?? 0);
+  const grown = writtenBytes({ state, kept }, state.last) - (newest?.logBytes ?? 0);
   return grown >= Math.max(after, (newest?.bytes ?? 0) / 2);
 }
 
@@ -86,7 +93,12 @@ async function look(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
   return { state, kept: await seeds.list(state.identity) };
 }
 
-/** Size of all entries that were ever appended, in bytes, as far as it is known. */
-function writtenBytes({ state: { first, bytes }, kept }: LogAndSnapshots): number {
-  return (kept.find(({ position }) => position === first - 1)?.logBytes ?? 0) + bytes;
+/**
+ * Size of all entries up to a position, those included that the log no longer has, in bytes. The sizes of the entries that
+ * it has are known in sum only.
+ */
+function writtenBytes({ state: { first, last, bytes }, kept }: LogAndSnapshots, position: number): number {
+  const before = kept.findLast((one) => one.position >= first - 1);
+  const known = first === 1 || before === undefined ? { position: first - 1, logBytes: 0 } : before;
+  return known.logBytes + Math.round((bytes * (position - known.position)) / Math.max(1, last - first + 1));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { openDatabase } from "../driver.ts";
 import { noteUnsynced } from "../failed-sync.ts";
 import { LogChanged, LogTruncated, MAX_ENTRY_BYTES } from "../log.ts";
-import { saveSnapshot } from "./save-snapshot.ts";
+import { type SnapshotSource, saveSnapshot } from "./save-snapshot.ts";
 import { TestCluster, type TestNode } from "./testing/cluster.ts";
 import { MemorySeeds } from "./testing/memory-seeds.ts";
 
@@ -79,6 +79,55 @@ describe("a snapshot of a replica", () => {
   });
 });
 
+describe("a store that lags behind", () => {
+  it("neither takes the claim of a run that it does not know yet, nor stores an older snapshot than the newest", async () => {
+    const held: (() => void)[] = [];
+    let isSlow = false;
+    const deliver = (action: () => void): void => {
+      if (isSlow) held.push(action);
+      else process.nextTick(action);
+    };
+    const resume = (): void => {
+      isSlow = false;
+      for (const action of held.splice(0)) action();
+    };
+    const [a, seeds] = [await cluster.open("a"), new MemorySeeds()];
+    const b = await cluster.open("b", { faults: { deliver } });
+    const save = ({ store, connection }: TestNode) =>
+      saveSnapshot(store, { log: connection, seeds, draft: cluster.newFile() });
+    isSlow = true;
+    const c = await cluster.open("c");
+    const claim = await seeds.claim(c.store.run, () => true);
+    const refused = save(b);
+    resume();
+    expect(await refused).toBeUndefined();
+    await claim?.release();
+
+    isSlow = true;
+    await a.store.call("add", "1");
+    const newer = await save(a);
+    const later = save(b);
+    resume();
+    expect((await later)?.position).toBeGreaterThan(newer?.position ?? Number.POSITIVE_INFINITY);
+  });
+});
+
+it("a snapshot is not stored if the log is another one when it was copied", async () => {
+  const [a, seeds] = [await cluster.open("a"), new MemorySeeds()];
+  const { run, node } = a.store;
+  const { identity } = cluster.log.state();
+  const store: SnapshotSource = {
+    ...{ run, node, members: () => a.store.members(), catchUp: () => a.store.catchUp() },
+    async snapshot(file) {
+      const copy = await a.store.snapshot(file);
+      cluster.log.replace();
+      return copy;
+    },
+  };
+  await expect(saveSnapshot(store, { log: a.connection, seeds, draft: cluster.newFile() })).rejects.toThrow(LogChanged);
+  expect(await seeds.list(identity)).toEqual([]);
+});
+
 describe("a store that is so slow that the log is cut before it has read all of it", () => {
   it("ends while it is open, and begins with a snapshot when it is opened again", async () => {
     const file = cluster.newFile();
@@ -135,9 +184,9 @@ describe("a replica in a file", () => {
     const openC = (): Promise<TestNode> =>
       cluster.open("c", { file, seeds, fingerprintEvery, onEnded: (state) => ended.push(state) });
     const [a, b] = [await cluster.open("a", { fingerprintEvery }), await cluster.open("b", { fingerprintEvery })];
-    await (await openC()).store.close();
     for (let count = 0; count < 2; count += 1)
       await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+    await (await openC()).store.close();
     const database = openDatabase(file);
     database.exec("UPDATE replica_state SET digest = 'another'");
     database.close();

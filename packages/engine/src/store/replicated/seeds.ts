@@ -34,8 +34,17 @@ export interface Seeds {
 }
 
 export interface SeedClaim {
-  /** Stores the file as a snapshot. The newest two of its log are kept, and none of another log. */
+  /**
+   * Stores the file as a snapshot. The newest two of its log are kept, and none of another log. Rejects if one that is as
+   * new is kept already.
+   */
   put(snapshot: NewSnapshot, file: string, signal?: AbortSignal): Promise<void>;
   /** Gives the right back, and removes what was stored of a snapshot that is not complete. */
   release(): Promise<void>;
+}
+
+/** Throws an Error if a snapshot is not newer than those that are kept of its log, the newest first. */
+export function refuseOlder({ position }: NewSnapshot, [newest]: readonly NewSnapshot[]): void {
+  if (newest !== undefined && newest.position >= position)
+    throw new Error(`the snapshot of entry ${newest.position} is stored already, so that of ${position} is of no use`);
 }

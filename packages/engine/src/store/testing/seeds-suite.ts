@@ -34,8 +34,7 @@ export function seedsSuite(name: string, open: () => Promise<{ readonly one: See
       content.write("the last bytes", SIZE - 14);
       writeFileSync(file, content);
       const claim = await claimed(seeds, "run");
-      await claim.put(snapshot, file);
-      await claim.release();
+      await claim.put(snapshot, file).finally(() => claim.release());
       return content;
     }
     const positions = async (seeds: Seeds, identity = "log"): Promise<readonly number[]> =>
@@ -70,6 +69,21 @@ export function seedsSuite(name: string, open: () => Promise<{ readonly one: See
       await expect(other.copy(first, newFile())).rejects.toThrow("is not kept any more");
     });
 
+    it("are refused if one that is as new is kept, and if the store ended meanwhile", async () => {
+      await put(one, snapshotAt(2));
+      for (const position of [1, 2])
+        await expect(put(other, snapshotAt(position))).rejects.toThrow("is stored already");
+      const claim = await claimed(one, "run");
+      const ending = new AbortController();
+      const file = newFile();
+      writeFileSync(file, "x");
+      const stored = claim.put(snapshotAt(3), file, ending.signal);
+      ending.abort();
+      await expect(stored).rejects.toThrow();
+      await claim.release();
+      expect(await positions(one)).toEqual([2]);
+    });
+
     it("are made by one run of two that want to at the same time", async () => {
       await (await claimed(one, "a")).release();
       for (let round = 0; round < 3; round += 1) {
@@ -90,7 +104,7 @@ export function seedsSuite(name: string, open: () => Promise<{ readonly one: See
       expect(third).toBeDefined();
       const file = newFile();
       writeFileSync(file, "x");
-      await expect(second.put(snapshotAt(1), file)).rejects.toThrow("was taken for gone");
+      await expect(second.put(snapshotAt(1), file)).rejects.toThrow("was considered dead");
       await second.release();
       expect(await other.claim("b", () => true)).toBeUndefined();
       await third?.put(snapshotAt(2), file);

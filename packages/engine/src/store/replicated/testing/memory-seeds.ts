@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import type { KeptSnapshot, NewSnapshot, SeedClaim, Seeds } from "../seeds.ts";
+import { type KeptSnapshot, type NewSnapshot, refuseOlder, type SeedClaim, type Seeds } from "../seeds.ts";
 
 /** Snapshots in memory. */
 export class MemorySeeds implements Seeds {
@@ -28,10 +28,12 @@ export class MemorySeeds implements Seeds {
     const claim = { run };
     this.#claim = claim;
     return {
-      put: async (snapshot, file) => {
+      put: async (snapshot, file, signal) => {
         const content = await readFile(file);
         this.beforePut();
-        if (this.#claim !== claim) throw new Error("another engine makes a snapshot: this one was taken for gone");
+        if (this.#claim !== claim) throw new Error("another engine makes a snapshot: this one was considered dead");
+        signal?.throwIfAborted();
+        refuseOlder(snapshot, await this.list(snapshot.identity));
         this.#claim = undefined;
         this.#add(snapshot, content);
       },
