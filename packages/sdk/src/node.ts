@@ -4,6 +4,7 @@ import { nodeChannels } from "./channels/node-channels.ts";
 import { systemClock } from "./clock.ts";
 import { resolveAddresses, streamsAddress } from "./connection/address.ts";
 import * as frameTexts from "./connection/frame-texts.ts";
+import { LeaveEngine } from "./connection/leave-engine.ts";
 import { nodeSockets } from "./connection/node-socket.ts";
 import * as requests from "./http/handle-request.ts";
 import { type Http, requestHandler } from "./http/http.ts";
@@ -78,6 +79,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
     queueAndCron: () => queueAndCron,
     stateTransfer: () => stateTransfer,
     frameTexts: () => frameTexts,
+    leaving: (...parts) => new LeaveEngine(...parts),
     asyncContext: nodeAsyncContext,
     clock: systemClock,
     newId: newUuid,

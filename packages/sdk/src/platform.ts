@@ -1,6 +1,7 @@
 import type { AsyncContext } from "./calls/async-context.ts";
 import type { ChannelStreams } from "./channels/channel-host.ts";
 import type { Clock } from "./clock.ts";
+import type { LeaveEngine } from "./connection/leave-engine.ts";
 import type { OpenSocket } from "./connection/socket.ts";
 import type { CronPart } from "./cron/worker-cron.ts";
 import type { HttpPart } from "./http/http.ts";
@@ -22,6 +23,8 @@ export interface Platform {
   readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
   readonly frameTexts: Part<typeof import("./connection/frame-texts.ts")>;
+  /** Absent in pages. */
+  readonly leaving?: (...parts: ConstructorParameters<typeof LeaveEngine>) => LeaveEngine;
   readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly newId: () => string;

@@ -68,10 +68,6 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  * longer.
  */
 const DRAIN_TIMEOUT_MS = 3_000;
-/** Maximum time for which new calls wait for those in flight before this worker leaves an engine that is drained. */
-const LEAVE_TIMEOUT_MS = 500;
-/** An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too. */
-const LEAVE_AGAIN_MS = 300_000;
 
 type FrameTexts = typeof import("./connection/frame-texts.ts");
 
@@ -105,8 +101,6 @@ export class Worker {
   readonly #calls: OutgoingCalls;
   readonly #stateListeners = new Listeners<[state: ConnectionState]>();
   #id: string | undefined;
-  /** When this worker left an engine that was cut off, on the monotonic clock. */
-  #leftCutOffAt = Number.NEGATIVE_INFINITY;
   #shutdown: Promise<void> | undefined;
 
   /** Internal: `connect` creates workers. */
@@ -166,7 +160,6 @@ export class Worker {
         cancelCall: (invocationId, reason) => this.#own.cancelCall(invocationId, reason),
         bind: (message) => this.#own.bind(message),
         unbind: (id) => this.#own.unbind(id),
-        draining: (withinMs) => void (withinMs === undefined ? this.#leaveIdle() : this.#leaveWithin(withinMs)),
         disconnected: () => this.#own.disconnected(),
         triggerResult: (id, result) => this.#triggers.settle(id, result),
         readMalformed: (frame, then) =>
@@ -186,7 +179,7 @@ export class Worker {
       logger: this.#logger,
       events: {
         opened: () => this.#session.opened(this.#clock.monotonicMs()),
-        message: (text) => this.#session.received(text),
+        message: (text) => leaving?.takes(text) || this.#session.received(text),
         lost: () => {
           this.#telemetry?.disconnected();
           this.#session.closed();
@@ -222,6 +215,7 @@ export class Worker {
       calls: this.#calls,
       spans: this.#spans,
     });
+    const leaving = platform.leaving?.(this.#session, this.#connection, this.#own, further);
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
     this.state = new WorkerState(helpers, platform.stateTransfer);
     this.stream = new WorkerStream(helpers);
@@ -464,49 +458,9 @@ export class Worker {
     await within(this.#clock, timeoutMs, this.#own.bindingsSettled());
   }
 
-  /**
-   * Goes on at the next engine when nothing is in flight here. The engine gives this worker no new calls, and asks again
-   * until it has left.
-   */
-  async #leaveIdle(): Promise<void> {
-    // Running handlers may need calls of their own.
-    if (!this.#canLeave || this.#own.callEnds().length > 0) return;
-    if (await this.#settleCalls(LEAVE_TIMEOUT_MS)) this.#connection.leave("the engine is being drained");
-    else this.#session.release();
-  }
-
-  /** Goes on at the next engine, which works unless all engines are cut off: then this one stays for a while. */
-  async #leaveWithin(ms: number): Promise<void> {
-    const now = this.#clock.monotonicMs();
-    if (!this.#canLeave || now - this.#leftCutOffAt < LEAVE_AGAIN_MS) return;
-    this.#leftCutOffAt = now;
-    await this.#settleCalls(ms);
-    if (this.#session.isHolding) this.#connection.leave("the engine is cut off from its cluster");
-  }
-
-  get #canLeave(): boolean {
-    return !this.#session.isHolding && this.#shutdown === undefined && this.#connection.knowsOthers;
-  }
-
-  /** Holds new calls back. Resolves when no call is in flight, or after `ms` milliseconds, to whether there is none. */
-  async #settleCalls(ms: number): Promise<boolean> {
-    const inFlight = (): readonly Promise<void>[] => [...this.#session.sentCallEnds(), ...this.#own.callEnds()];
-    this.#session.hold();
-    await within(
-      this.#clock,
-      ms,
-      Promise.all(inFlight()).then(() => undefined),
-    );
-    // Not holding: the connection was lost meanwhile.
-    return this.#session.isHolding && this.#shutdown === undefined && inFlight().length === 0;
-  }
-
   #requireOpen(): void {
     if (this.#shutdown !== undefined)
-      throw new CallError(
-        "draining",
-        "the worker is shutting down or was shut down; nothing can be registered any more",
-      );
+      throw new CallError("draining", "the worker is shutting down; nothing can be registered any more");
   }
 
   #send(frame: string): void {

@@ -174,7 +174,6 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     takeWriter: (ref) => localWriter(channelOf(ref)),
     startDraining: () => {
       kernel.nodes?.startDraining();
-      void kernel.router.drain(0);
       host.startDraining();
     },
     async stop() {

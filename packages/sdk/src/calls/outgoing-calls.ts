@@ -111,7 +111,7 @@ export class OutgoingCalls {
     if (connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
     return new CallError(
       "overloaded",
-      `over ${MAX_BACKLOG_BYTES} bytes to the engine are unsent; function ${id} was not called. Make fewer calls at a time`,
+      `over ${MAX_BACKLOG_BYTES} bytes are unsent; function ${id} was not called: make fewer calls at a time`,
     );
   }
 }

@@ -133,38 +133,29 @@ export class Connection {
     this.#socket?.terminate();
   }
 
-  /** Whether there is another engine to go to. */
-  get knowsOthers(): boolean {
-    return this.#addresses.length > 1;
-  }
-
-  /** Closes the connection with a handshake, after which an attempt at the next address follows. */
-  leave(reason: string): void {
-    const socket = this.#socket;
-    if (!this.#open || socket === undefined) return;
-    this.#dropReason = reason;
-    this.#after(CLOSE_TIMEOUT_MS, () => socket.terminate());
-    socket.close();
-  }
-
   /**
    * Closes the connection without a new attempt. Resolves when the socket is closed, after one second at the latest.
    */
   async stop(): Promise<void> {
     if (this.#state === "closed") return;
-    const socket = this.#socket;
     this.#cancelTimers();
-    if (socket === undefined) {
+    if (this.#socket === undefined) {
       this.#enter("closed");
       return;
     }
     const closed = new Promise<void>((resolve) => {
       this.#stopped = resolve;
     });
-    this.#after(CLOSE_TIMEOUT_MS, () => socket.terminate());
-    if (this.#open) socket.close();
-    else socket.terminate();
+    this.leave();
     await closed;
+  }
+
+  /** Closes the socket, with a handshake if it is open. An attempt at the next address follows. */
+  leave(): void {
+    const socket = this.#socket;
+    this.#after(CLOSE_TIMEOUT_MS, () => socket?.terminate());
+    if (this.#open) socket?.close();
+    else socket?.terminate();
   }
 
   #attempt(state: "connecting" | "reconnecting"): void {
@@ -286,7 +277,7 @@ export class Connection {
     try {
       action();
     } catch (error) {
-      this.#options.logger.error("a connection listener failed; this is a bug in the SDK or the listener", { error });
+      this.#options.logger.error("a connection listener failed", { error });
     }
   }
 }

@@ -10,7 +10,6 @@ const TYPES = [
   "unregistertrigger",
   "triggerregistrationresult",
   "error",
-  "draining",
   "ping",
   "pong",
 ] as const;
@@ -57,7 +56,6 @@ const MEMBERS = [
   "metadata",
   "error",
   "status",
-  "within_ms",
   "unknown",
 ];
 const members = fc.record(Object.fromEntries(MEMBERS.map((name) => [name, value])), { requiredKeys: [] });

@@ -11,7 +11,6 @@ type ControlType =
   | "unregistertrigger"
   | "triggerregistrationresult"
   | "error"
-  | "draining"
   | "ping"
   | "pong";
 
@@ -26,7 +25,6 @@ const text: Reader = (value) => (typeof value === "string" ? value : INVALID);
 const name: Reader = (value) => (typeof value === "string" && nameProblem(value, "") === undefined ? value : INVALID);
 const uuid: Reader = (value) => (typeof value === "string" && isUuid(value) ? value : INVALID);
 const status: Reader = (value) => (value === "active" || value === "inactive" || value === "error" ? value : INVALID);
-const count: Reader = (value) => (Number.isSafeInteger(value) && (value as number) >= 0 ? value : INVALID);
 const record: Reader = (value) => (isObject(value) ? value : INVALID);
 
 /** On this wire null stands for an absent member. */
@@ -68,7 +66,6 @@ const FIELDS: {
     reason: optional(text),
   },
   error: { error: wireError },
-  draining: { within_ms: optional(count) },
   ping: {},
   pong: {},
 };

@@ -46,9 +46,6 @@ class Probe implements SessionOutput {
     const { invocationId, functionId, ...rest } = call;
     this.effects.push({ effect: "run", invocation_id: invocationId, function_id: functionId, ...rest });
   }
-  draining(withinMs: number | undefined): void {
-    this.effects.push({ effect: "draining", within_ms: withinMs });
-  }
   cancelCall(invocationId: string, reason: string): void {
     if (this.provider.cancel(invocationId)) this.#cancelled(invocationId, reason);
   }

@@ -41,11 +41,6 @@ export interface SessionOutput {
   /** Receives a trigger of a type of this worker, whose binding must be answered. */
   bind(message: MessageOf<"registertrigger">): void;
   unbind(id: string): void;
-  /**
-   * This worker should go on at another engine, if it knows one: when no call is in flight, or after `withinMs`
-   * milliseconds.
-   */
-  draining(withinMs: number | undefined): void;
   /** The connection ended. The engine has failed the calls to this worker, and sends the bindings again. */
   disconnected(): void;
   triggerResult(id: string, result: TriggerResult): void;
@@ -91,7 +86,8 @@ export class Session {
   readonly #unregistering = new Set<string>();
   #onDrained: (() => void) | undefined;
   #open = false;
-  #isHolding = false;
+  /** While true, new calls wait although the socket is open: for the next connection, or for `writeWaiting`. */
+  isHolding = false;
   #previous: { readonly workerId: string; readonly token: string | undefined } | undefined;
 
   constructor(options: SessionOptions) {
@@ -126,7 +122,7 @@ export class Session {
    */
   opened(nowMs: number): void {
     this.#open = true;
-    this.#isHolding = false;
+    this.isHolding = false;
     if (this.#previous !== undefined) {
       this.#output.send(
         encodeMessage({
@@ -139,27 +135,11 @@ export class Session {
     this.#output.send(this.#introduction);
     for (const frame of this.#registrations.replay()) this.#output.send(frame);
     this.advance(nowMs);
-    this.#writeWaiting();
+    this.writeWaiting();
   }
 
-  /** True while new calls wait although the socket is open. */
-  get isHolding(): boolean {
-    return this.#isHolding;
-  }
-
-  /** Lets new calls wait for the next connection, or for `release`. */
-  hold(): void {
-    this.#isHolding = this.#open;
-  }
-
-  /** Sends the calls that `hold` made wait. */
-  release(): void {
-    if (!this.#isHolding) return;
-    this.#isHolding = false;
-    this.#writeWaiting();
-  }
-
-  #writeWaiting(): void {
+  /** Sends the calls that wait. The socket must be open. */
+  writeWaiting(): void {
     for (const call of this.#pending.takeWaiting()) if (call.waiting !== undefined) this.#write(call, call.waiting);
   }
 
@@ -169,7 +149,6 @@ export class Session {
   closed(): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#isHolding = false;
     this.#drained();
     this.#engineKeepsDeadlines = false;
     for (const call of this.#pending.takeSent()) {
@@ -195,12 +174,16 @@ export class Session {
 
   /** Returns one promise per pending call, which resolves when the call ends. */
   callEnds(): readonly Promise<void>[] {
-    return this.#pending.all().map(endOf);
-  }
-
-  /** Like `callEnds`, without the calls that were not sent. */
-  sentCallEnds(): readonly Promise<void>[] {
-    return [...this.#pending.sent()].map(endOf);
+    return this.#pending.all().map(
+      (call) =>
+        new Promise<void>((resolve) => {
+          const before = call.onEnd;
+          call.onEnd = () => {
+            before?.();
+            resolve();
+          };
+        }),
+    );
   }
 
   /** Fails every pending call, sent or not. For the shutdown of the worker. */
@@ -307,7 +290,7 @@ export class Session {
       resolve,
       reject,
     );
-    if (this.#open && !this.#isHolding) this.#write(call, frame);
+    if (this.#open && !this.isHolding) this.#write(call, frame);
     else if (this.#pending.full) throw queueFull(request.functionId);
     else this.#pending.addWaiting(call, frame);
     return call;
@@ -372,7 +355,6 @@ export class Session {
     error: (message) => this.#onError(message.error),
     ping: () => this.sendIfOpen('{"type":"pong"}'),
     pong: () => this.#drained(),
-    draining: (message) => this.#output.draining(message.within_ms),
     not_json: ({ frame, problem }) =>
       this.#output.readMalformed(frame, (call) =>
         this.#onMalformed(call === undefined ? `the frame is not JSON: ${problem}` : "the payload is not JSON", call),
@@ -457,14 +439,4 @@ export function functionNotFound(id: string): WireError {
 
 export function triggerTypeNotFound(id: string): WireError {
   return { code: "trigger_type_not_found", message: `Trigger type ${id} not found` };
-}
-
-function endOf(call: PendingCall): Promise<void> {
-  return new Promise((resolve) => {
-    const before = call.onEnd;
-    call.onEnd = () => {
-      before?.();
-      resolve();
-    };
-  });
 }

@@ -350,6 +350,7 @@ describe("a node that goes", () => {
     const call = b.call("f", null);
     const frame = await take();
     a.startDraining();
+    void a.kernel.router.drain(0);
     await cluster.exchange();
     expect(b.directory.functionById("f")?.status).toBe("draining");
     await expect(b.call("f", null)).rejects.toMatchObject({ code: "draining" });
