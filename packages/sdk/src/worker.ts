@@ -460,7 +460,7 @@ export class Worker {
 
   #requireOpen(): void {
     if (this.#shutdown !== undefined)
-      throw new CallError("draining", "the worker is shutting down; nothing can be registered any more");
+      throw new CallError("draining", "the worker is shutting down; nothing can be registered");
   }
 
   #send(frame: string): void {
