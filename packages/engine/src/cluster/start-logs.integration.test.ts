@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -119,6 +130,9 @@ describe("the data of an engine that was alone", () => {
     const lock = lockDataFolder(dataDir);
     await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow("is in use by");
     lock.release();
+    const held = lockDataFolder(dataDir);
+    expect(() => logSources(dataDir, "alone")).toThrow("is in use by");
+    held.release();
     expect(() => logSources(dataDir, "replicas")).toThrow("there is no database in");
     rmSync(join(dataDir, "state.db"));
     expect(() => logSources(dataDir, "alone")).toThrow("none of state.db, stream.db, queue.db, cron.db is there");
@@ -136,6 +150,60 @@ describe("the data of an engine that was alone", () => {
     const a = await startNode("a");
     expect(await texts(a)).toEqual(["1"]);
     await a.stop();
+  });
+});
+
+describe("the data of an engine that was killed", () => {
+  /** Copies the files of stores that are open, as a killed engine leaves them. */
+  function killed(from: string, to: string): string {
+    mkdirSync(to, { recursive: true });
+    for (const end of ["", "-wal"]) copyFileSync(join(from, `state.db${end}`), join(to, `state.db${end}`));
+    return to;
+  }
+  const contents = (of: string): readonly string[] =>
+    readdirSync(of)
+      .sort()
+      .map(
+        (name) =>
+          `${name} ${createHash("sha256")
+            .update(readFileSync(join(of, name)))
+            .digest("hex")}`,
+      );
+
+  it("are not changed when only their positions are wanted", async () => {
+    const a = await startNode("a");
+    await a.store.call("add", "1");
+    const dataDir = join(folder, "killed");
+    const replicas = killed(join(a.dataDir, "cluster"), join(dataDir, "cluster"));
+    const before = contents(replicas);
+    const [source] = logSources(dataDir, "replicas");
+    expect(contents(replicas)).toEqual(before);
+    await a.stop();
+    expect(source?.position).toBe(positionOf(join(a.dataDir, "cluster", "state.db")) - 1);
+  });
+
+  it("are refused if they are damaged, before anything is stored", async () => {
+    const store = await openStore<LedgerProcedures>({ file: join(folder, "state.db"), procedures });
+    for (const line of ["1", "2", "3", "4"]) await store.call("add", line);
+    const dataDir = killed(folder, join(folder, "killed"));
+    const whole = killed(folder, join(folder, "whole"));
+    await store.close();
+    const start = (from: string) => startLogs({ settings: settingsOf("a"), dataDir: from, kind: "alone" });
+    const wal = join(dataDir, "state.db-wal");
+    const log = readFileSync(wal);
+    const pages = Math.floor((log.length - 32) / 4120);
+    log.fill(0xff, 32 + (pages - 6) * 4120 + 24, 32 + (pages - 6) * 4120 + 1_024);
+    writeFileSync(wal, log);
+    await expect(start(dataDir)).rejects.toThrow(/the log .*state.db-wal is damaged: .* run this again/i);
+
+    const other = await openStore<LedgerProcedures>({ file: join(whole, "state.db"), procedures });
+    await other.close();
+    const file = readFileSync(join(whole, "state.db"));
+    writeFileSync(join(whole, "state.db"), file.fill(0xff, file.length - 4_096));
+    await expect(start(whole)).rejects.toThrow("state.db is damaged");
+    await withClient(async (client) =>
+      expect(await (await openLog(client, "state")).state()).toMatchObject({ last: 0 }),
+    );
   });
 });
 

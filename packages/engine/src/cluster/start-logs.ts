@@ -6,8 +6,10 @@ import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { lockDataFolder } from "../store/data-folder.ts";
+import { closeDatabaseFile, closeQuietly, openDatabaseFile } from "../store/database-file.ts";
 import { openDatabase } from "../store/driver.ts";
 import { isUnsynced } from "../store/failed-sync.ts";
+import { refuseDamage } from "../store/integrity-check.ts";
 import { LogChanged } from "../store/log.ts";
 import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
 import { becomeFirstSnapshot, positionOf } from "../store/replicated/first-snapshot.ts";
@@ -41,11 +43,24 @@ export class StartRefused extends Error {
   override readonly name = "StartRefused";
 }
 
+type Kind = "alone" | "replicas";
+
 /**
  * Returns the databases of a data folder: those of an engine that is alone (`alone`), or the replicas of one in a cluster.
- * Throws StartRefused if there are none.
+ * Changes none of them. Throws StartRefused if there are none, and DatabaseRefused, e.g. if an engine uses the folder.
  */
-export function logSources(dataDir: string, kind: "alone" | "replicas"): readonly LogSource[] {
+export function logSources(dataDir: string, kind: Kind): readonly LogSource[] {
+  const lock = lockDataFolder(dataDir);
+  try {
+    return withPositions(databasesOf(dataDir, kind), kind);
+  } finally {
+    lock.release();
+  }
+}
+
+type SourceFile = Pick<LogSource, "store" | "file">;
+
+function databasesOf(dataDir: string, kind: Kind): readonly SourceFile[] {
   const folder = kind === "alone" ? dataDir : join(dataDir, REPLICAS);
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".db")) : [];
   const stores = files.map((name) => name.slice(0, -3)).sort();
@@ -61,7 +76,26 @@ export function logSources(dataDir: string, kind: "alone" | "replicas"): readonl
   const damaged = sources.find(({ file }) => isUnsynced(file));
   if (damaged !== undefined)
     throw new StartRefused(`${damaged.file} cannot be trusted, because the disk failed; take another engine's folder`);
+  return sources;
+}
+
+function withPositions(sources: readonly SourceFile[], kind: Kind): readonly LogSource[] {
   return sources.map((source) => ({ ...source, position: kind === "alone" ? undefined : positionOf(source.file) }));
+}
+
+/** Checks all of a database, as an engine does after it was killed. Throws DatabaseRefused or StartRefused. */
+function checkDatabase(file: string, kind: Kind): void {
+  const durability = kind === "alone" ? "durable" : "relaxed";
+  const { database, damage } = openDatabaseFile({ file, schema: undefined, durability });
+  try {
+    refuseDamage(file, database);
+    closeDatabaseFile(database);
+  } catch (error) {
+    closeQuietly(database);
+    throw error;
+  }
+  if (damage !== undefined)
+    throw new StartRefused(`${damage}. Nothing was stored with the servers. Run this again to take what is left`);
 }
 
 /**
@@ -77,12 +111,14 @@ export async function startLogs({
   readonly settings: ClusterSettings;
   /** No engine may use it. */
   readonly dataDir: string;
-  readonly kind: "alone" | "replicas";
+  readonly kind: Kind;
 }): Promise<readonly StartedLog[]> {
   const { name: cluster, node, nats } = settings;
   const lock = lockDataFolder(dataDir);
   try {
-    const sources = logSources(dataDir, kind);
+    const files = databasesOf(dataDir, kind);
+    for (const { file } of files) checkDatabase(file, kind);
+    const sources = withPositions(files, kind);
     const logger = silentLogger;
     const client = await connectNats({ settings: nats, cluster, node, logger, startWaitMs: START_WAIT_MS });
     try {

@@ -11,7 +11,8 @@ import { readWal } from "./wal-file.ts";
 export interface OpenFileOptions {
   /** Absolute path. Its folder must exist. */
   readonly file: string;
-  readonly schema: readonly string[];
+  /** Undefined: that of the file, whatever it is. */
+  readonly schema: readonly string[] | undefined;
   readonly driver?: DriverName | undefined;
   /** `durable` (default): each commit syncs the log. `relaxed`: log-sync.ts syncs the log. */
   readonly durability?: StoreDurability | undefined;
@@ -54,7 +55,7 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
       throw new DatabaseRefused(
         `the database ${options.file} cannot use a write-ahead log here (journal mode "${mode}"); move it to a local disk`,
       );
-    upgrade(options.file, database, options.schema);
+    if (options.schema !== undefined) upgrade(options.file, database, options.schema);
     return { database, wasUnclean, damage };
   } catch (thrown) {
     closeQuietly(database);
@@ -79,7 +80,7 @@ export function closeQuietly(database: Database | undefined): void {
 }
 
 /** True if the log is not empty. A clean stop leaves an empty log or none. */
-function endedUncleanly(file: string): boolean {
+export function endedUncleanly(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 

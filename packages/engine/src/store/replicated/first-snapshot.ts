@@ -1,9 +1,26 @@
+import { constants, copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { endedUncleanly } from "../database-file.ts";
 import { type Database, openDatabase } from "../driver.ts";
 import { LogTime } from "../log-time.ts";
 import { ReplicaTables } from "./replica-tables.ts";
 
 /** Returns the position of a replica in its log, 0 if it has applied no entry. Changes nothing. */
 export function positionOf(file: string): number {
+  if (!endedUncleanly(file)) return positionIn(file);
+  // SQLite would move the write-ahead log into the file, or drop what is damaged in it.
+  const folder = mkdtempSync(join(tmpdir(), "svc-position-"));
+  try {
+    const copy = join(folder, "replica.db");
+    for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${copy}${end}`, constants.COPYFILE_FICLONE);
+    return positionIn(copy);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function positionIn(file: string): number {
   const database = openDatabase(file);
   try {
     const tables = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_state'").all();
@@ -16,7 +33,7 @@ export function positionOf(file: string): number {
 
 /**
  * Makes a copy of a database the first snapshot of a new log. The database is a replica of another log, or the file of a
- * store without a log. Its time goes on; its runs are gone, so what they held is orphaned.
+ * store without a log. Its time continues; its runs have ended, so what they held is orphaned.
  */
 export function becomeFirstSnapshot(
   database: Database,
