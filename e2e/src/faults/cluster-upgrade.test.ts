@@ -112,7 +112,7 @@ it.each(HOW.slice(0, amount(HOW.length, 1)))(
       await trigger.registered;
     }
     const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => connected(`client-${at}`, at)));
-    await scene.settled().catch(() => undefined);
+    await scene.settled();
     const load = new SteadyCalls(clients);
     const restartMs: number[] = [];
     for (let round = 0; round < ROUNDS; round++)
