@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable
@@ -102,13 +103,13 @@ def test_leaves_an_engine_that_is_cut_off_with_calls_in_flight_but_not_twice(eng
         with ThreadPoolExecutor(2) as threads:
             long = threads.submit(worker.call, {"function_id": "long"})
             first.heard("invokefunction", function_id="long")
-            first.send({"type": "draining", "within_ms": 1})
+            first.send({"type": "draining", "within_ms": 0})
             with pytest.raises(svc.CallError) as lost:
                 long.result(10)
             assert lost.value.code == "disconnected"
             second = other.peer()
             second.heard("invokefunction", function_id="engine::workers::register")
-            second.send({"type": "draining", "within_ms": 1})
+            second.send({"type": "draining", "within_ms": 0})
             second.send({"type": "ping"})
             second.heard("pong")
             again = threads.submit(worker.call, {"function_id": "again"})
@@ -119,7 +120,10 @@ def test_leaves_an_engine_that_is_cut_off_with_calls_in_flight_but_not_twice(eng
         other.stop()
 
 
-def test_sends_new_calls_to_a_drained_engine_if_others_take_long(engine: Engine, lines: list[str]) -> None:
+@pytest.mark.parametrize("within", [{}, {"within_ms": 60_000}])
+def test_sends_new_calls_to_an_engine_that_is_left_if_others_take_long(
+    engine: Engine, lines: list[str], within: dict[str, int]
+) -> None:
     other = Engine()
     worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
     engine.routes = False
@@ -128,7 +132,7 @@ def test_sends_new_calls_to_a_drained_engine_if_others_take_long(engine: Engine,
         with ThreadPoolExecutor(2) as threads:
             long = threads.submit(worker.call, {"function_id": "long"})
             first.heard("invokefunction", function_id="long")
-            first.send({"type": "draining"})
+            first.send({"type": "draining", **within})
             first.send({"type": "ping"})
             first.heard("pong")
             short = threads.submit(worker.call, {"function_id": "short"})
@@ -140,6 +144,78 @@ def test_sends_new_calls_to_a_drained_engine_if_others_take_long(engine: Engine,
     finally:
         worker.shutdown(timeout_s=0.1)
         other.stop()
+
+
+def test_leaves_a_drained_engine_though_calls_overlap(
+    engine: Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc.engine_link._FIRST_HOLD_S", 0.001)
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    engine.routes = other.routes = False
+    try:
+        first = engine.peer()
+        with ThreadPoolExecutor(3) as threads:
+            long = threads.submit(worker.call, {"function_id": "long"})
+            first.heard("invokefunction", function_id="long")
+            # Each time, new calls wait twice as long for those in flight.
+            for n in range(10):
+                _ask_to_leave(engine, first, n + 1)
+                call = threads.submit(worker.call, {"function_id": f"short{n}"})
+                _answer(first, f"short{n}", 1)
+                assert call.result(10) == 1
+            _ask_to_leave(engine, first, 11)
+            during = threads.submit(worker.call, {"function_id": "during"})
+            # Takes longer than the first wait.
+            for n in range(11, 61):
+                _ask_to_leave(engine, first, n + 1)
+            _answer(first, "long", 2)
+            assert long.result(10) == 2
+            _answer(other.peer(), "during", 3)
+            assert during.result(10) == 3
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+def test_a_worker_that_shuts_down_stays_at_a_drained_engine_and_sends_its_calls(
+    engine: Engine, lines: list[str]
+) -> None:
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    worker.register_function("f", lambda _: None)
+    engine.routes = False
+    first = engine.peer()
+
+    async def scenario() -> None:
+        before = asyncio.ensure_future(worker.call_async({"function_id": "before"}))
+        await asyncio.sleep(0)
+        first.heard("invokefunction", function_id="before")
+        _ask_to_leave(engine, first, 1)
+        during = asyncio.ensure_future(worker.call_async({"function_id": "during"}))
+        await asyncio.sleep(0)
+        down = asyncio.ensure_future(worker.shutdown_async())
+        await asyncio.sleep(0)
+        first.heard("unregisterfunction")
+        _answer(first, "before", 1)
+        assert await before == 1
+        _answer(first, "during", 2)
+        assert await during == 2
+        await down
+
+    try:
+        asyncio.run(scenario())
+        assert other.peers == []
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+def _ask_to_leave(engine: Engine, peer: Peer, count: int) -> None:
+    """Sends ``draining`` for the ``count``-th time, and waits until the worker has read it."""
+    peer.send({"type": "draining"})
+    peer.send({"type": "ping"})
+    engine.until(lambda: sum(frame["type"] == "pong" for frame in peer.frames) >= count, f"{count} pongs")
 
 
 def _answer(peer: Peer, function_id: str, result: object) -> None:

@@ -133,7 +133,7 @@ export const messageSchemas = {
     type: z.literal("draining"),
     within_ms: optional(z.int().min(0)).meta({
       description:
-        "Set by an engine that is cut off from its cluster: leave after this many milliseconds, also if calls are in flight. Absent: leave when none is",
+        "Set by an engine that is cut off from its cluster: leave when no call is in flight, and this many milliseconds after the first such message in any case",
     }),
   }),
   ping: z.object({ type: z.literal("ping") }),

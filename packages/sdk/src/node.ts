@@ -79,7 +79,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
     queueAndCron: () => queueAndCron,
     stateTransfer: () => stateTransfer,
     frameTexts: () => frameTexts,
-    leaving: (...parts) => new LeaveEngine(...parts),
+    leaving: (...parts) => new LeaveEngine(...parts, systemClock),
     asyncContext: nodeAsyncContext,
     clock: systemClock,
     newId: newUuid,

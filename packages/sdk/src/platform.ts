@@ -24,7 +24,9 @@ export interface Platform {
   readonly stateTransfer: Part<StateTransfer>;
   readonly frameTexts: Part<typeof import("./connection/frame-texts.ts")>;
   /** Absent in pages. */
-  readonly leaving?: (...parts: ConstructorParameters<typeof LeaveEngine>) => LeaveEngine;
+  readonly leaving?: (
+    ...parts: ConstructorParameters<typeof LeaveEngine> extends [...infer Parts, Clock] ? Parts : never
+  ) => LeaveEngine;
   readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly newId: () => string;

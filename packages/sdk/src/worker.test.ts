@@ -814,15 +814,31 @@ describe("an engine that is drained", () => {
     const long = roaming.call({ function_id: "long" });
     const fails = expect(long).rejects.toMatchObject({ code: "disconnected" });
     await engine.frame({ function_id: "long" });
-    engine.send({ type: "draining", within_ms: 1 });
+    engine.send({ type: "draining", within_ms: 0 });
     await fails;
     await next.frame({ function_id: "engine::workers::register" });
     await roaming.connected();
-    next.send({ type: "draining", within_ms: 1 });
+    next.send({ type: "draining", within_ms: 0 });
     next.send({ type: "ping" });
     await next.frame({ type: "pong" });
     void roaming.call({ function_id: "f" }).catch(() => {});
     await next.frame({ function_id: "f" });
+  });
+
+  it("is not left by a worker that shuts down, whose calls do not wait any more", async () => {
+    const first = roaming.call({ function_id: "first" });
+    const sent = await engine.frame({ function_id: "first" });
+    engine.send({ type: "draining" });
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" });
+    const second = roaming.call({ function_id: "second" });
+    const down = roaming.shutdown();
+    engine.send(resultOf(sent, 1));
+    expect(await first).toBe(1);
+    engine.send(resultOf(await engine.frame({ function_id: "second" }), 2));
+    expect(await second).toBe(2);
+    await down;
+    expect(next.sockets).toHaveLength(0);
   });
 
   it("is not left by a worker that knows no other", async () => {

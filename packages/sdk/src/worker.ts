@@ -21,6 +21,7 @@ import type { Clock } from "./clock.ts";
 import { Backoff } from "./connection/backoff.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection/connection.ts";
 import { introductionOf } from "./connection/introduction.ts";
+import type { LeaveEngine } from "./connection/leave-engine.ts";
 import { Session } from "./connection/session.ts";
 import { waitConnected } from "./connection/wait-connected.ts";
 import { type WorkerCron, workerCron } from "./cron/worker-cron.ts";
@@ -101,6 +102,7 @@ export class Worker {
   readonly #calls: OutgoingCalls;
   readonly #stateListeners = new Listeners<[state: ConnectionState]>();
   #id: string | undefined;
+  readonly #leaving: LeaveEngine | undefined;
   #shutdown: Promise<void> | undefined;
 
   /** Internal: `connect` creates workers. */
@@ -179,7 +181,7 @@ export class Worker {
       logger: this.#logger,
       events: {
         opened: () => this.#session.opened(this.#clock.monotonicMs()),
-        message: (text) => leaving?.takes(text) || this.#session.received(text),
+        message: (text) => this.#leaving?.takes(text) || this.#session.received(text),
         lost: () => {
           this.#telemetry?.disconnected();
           this.#session.closed();
@@ -215,7 +217,7 @@ export class Worker {
       calls: this.#calls,
       spans: this.#spans,
     });
-    const leaving = platform.leaving?.(this.#session, this.#connection, this.#own, further);
+    this.#leaving = platform.leaving?.(this.#session, this.#connection, this.#own, further);
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
     this.state = new WorkerState(helpers, platform.stateTransfer);
     this.stream = new WorkerStream(helpers);
@@ -440,16 +442,17 @@ export class Worker {
   }
 
   async #shutDown(timeoutMs: number): Promise<void> {
+    this.#leaving?.stop();
     const drained = this.#session.drain();
     if (this.connectionState === "reconnecting")
-      this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
+      this.#session.failAll(notConnected(this.#connection, "the worker was shut down while not connected to"));
     const timeUp = new AbortController();
     const finished = within(this.#clock, DRAIN_TIMEOUT_MS, drained).then(() =>
       whenIdle(() => [...this.#own.callEnds(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
-    this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered"));
+    this.#session.failAll(new CallError("disconnected", "the worker was shut down"));
     this.#channels.close();
     await within(this.#clock, timeoutMs, this.#telemetry?.flush() ?? Promise.resolve());
     await this.#connection.stop();
@@ -466,7 +469,7 @@ export class Worker {
   #send(frame: string): void {
     this.#connection.send(frame);
     if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES)
-      this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes are unsent: the engine does not read`);
+      this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes are unsent`);
   }
 
   #onState(state: ConnectionState): void {

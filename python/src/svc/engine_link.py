@@ -51,11 +51,18 @@ _DRAIN_TIMEOUT_S = 3.0
 _TELEMETRY_FLUSH_S = 1.0
 
 
-#: Maximum time for which new calls wait for those in flight before this worker leaves an engine that is drained.
-_LEAVE_TIMEOUT_S = 0.5
+#: Maximum time for which new calls wait at first for those in flight before this worker leaves an engine; then twice as
+#: long each time.
+_FIRST_HOLD_S = 0.5
+
+#: Less than the default deadline of calls.
+_MAX_HOLD_S = 16.0
 
 #: An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too.
 _LEAVE_AGAIN_S = 300.0
+
+#: It asks every second. This much later, it asks because it is cut off again.
+_PAUSE_S = 10.0
 
 
 class EngineLink:
@@ -86,6 +93,9 @@ class EngineLink:
         self._drained = asyncio.Event()
         self._refuse_new_calls = False
         self._leaving: asyncio.Task[None] | None = None
+        self._hold_s = _FIRST_HOLD_S
+        # When an engine that is cut off is left whatever is in flight, on the monotonic clock.
+        self._leave_at = -math.inf
         # When this worker left an engine that was cut off, on the monotonic clock.
         self._left_cut_off_at = -math.inf
         self.session = Session(introduction, now_ms=lambda: time.monotonic() * 1_000, new_id=lambda: str(uuid.uuid4()))
@@ -153,6 +163,8 @@ class EngineLink:
         self._refuse_new_calls = True
         if self._leaving is not None:
             self._leaving.cancel()
+            # The calls of running handlers must not wait for a next engine.
+            self._act(self.session.release())
         if not self.session.drain():
             self._drained.set()
         self.flush()
@@ -195,28 +207,36 @@ class EngineLink:
             done.cancel()
 
     async def _leave(self, within_ms: int | None) -> None:
-        """Goes on at the next engine when nothing is in flight here, or after ``within_ms``.
+        """Goes on at the next engine when nothing is in flight here.
 
-        An engine that is drained gives this worker no new calls, and asks again until it has left.
+        An engine that is cut off is left after ``within_ms`` in any case. An engine that is drained gives this worker
+        no new calls. Both ask again until it has left.
         """
         if self._refuse_new_calls or not self.connection.knows_others:
             return
-        if within_ms is None:
-            # Running handlers may need calls of their own.
-            if self.runner.running:
+        now, left_s = time.monotonic(), math.inf
+        if within_ms is not None:
+            if now - self._left_cut_off_at < _LEAVE_AGAIN_S:
                 return
-        elif time.monotonic() - self._left_cut_off_at < _LEAVE_AGAIN_S:
+            if now - self._leave_at > _PAUSE_S:
+                self._leave_at = now + within_ms / 1_000
+            left_s = max(0.0, self._leave_at - now)
+        # Running handlers may need calls of their own.
+        if left_s > 0 and self.runner.running:
             return
-        else:
-            self._left_cut_off_at = time.monotonic()
         self.session.hold()
-        await finished_within(self._idle(), _LEAVE_TIMEOUT_S if within_ms is None else within_ms / 1_000)
+        await finished_within(self._idle(), min(self._hold_s, left_s))
         if not self.session.is_holding:
             return  # the connection was lost meanwhile
-        if within_ms is None and self._is_busy():
+        is_due = within_ms is not None and time.monotonic() >= self._leave_at
+        if self._is_busy() and not is_due:
+            self._hold_s = min(2 * self._hold_s, _MAX_HOLD_S)
             self._act(self.session.release())
-        else:
-            await self.connection.leave("the engine is drained, or cut off from its cluster")
+            return
+        if within_ms is not None:
+            self._left_cut_off_at = now
+        self._hold_s = _FIRST_HOLD_S
+        await self.connection.leave("the engine is drained, or cut off from its cluster")
 
     def _is_busy(self) -> bool:
         return self.session.sent_calls > 0 or self.runner.running > 0

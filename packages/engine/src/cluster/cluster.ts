@@ -25,8 +25,11 @@ import { nodeIdOf } from "./node-id.ts";
 
 /** How often workers are asked to leave while this engine is cut off, in milliseconds. */
 const SEND_AWAY_EVERY_MS = 1_000;
-/** How long their calls in flight may take then, in milliseconds. */
-const LEAVE_WITHIN_MS = 1_000;
+/**
+ * How long their calls in flight may take then, in milliseconds. Calls between workers of this engine work, and perhaps
+ * all engines are cut off.
+ */
+const LEAVE_WITHIN_MS = 60_000;
 
 export interface ClusterParts {
   readonly settings: ClusterSettings;

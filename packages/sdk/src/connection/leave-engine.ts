@@ -1,13 +1,17 @@
-import { systemClock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { OwnRegistrations } from "../registration/own-registrations.ts";
 import { within } from "../shutdown.ts";
 import type { Connection } from "./connection.ts";
 import type { Session } from "./session.ts";
 
-/** Maximum time for which new calls wait for those in flight before the worker leaves an engine that is drained. */
-const LEAVE_TIMEOUT_MS = 500;
+/** Maximum time for which new calls wait at first for those in flight; then twice as long each time. */
+const FIRST_HOLD_MS = 500;
+/** Less than the default deadline of calls. */
+const MAX_HOLD_MS = 16_000;
 /** An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too. */
 const LEAVE_AGAIN_MS = 300_000;
+/** It asks every second. This much later, it asks because it is cut off again. */
+const PAUSE_MS = 10_000;
 const DRAINING = '{"type":"draining"';
 
 /**
@@ -19,6 +23,11 @@ export class LeaveEngine {
   readonly #connection: Connection;
   readonly #handlers: Pick<OwnRegistrations, "callEnds">;
   readonly #knowsOthers: boolean;
+  readonly #clock: Clock;
+  #holdMs = FIRST_HOLD_MS;
+  /** When an engine that is cut off is left whatever is in flight, on the monotonic clock. */
+  #leaveAt = Number.NEGATIVE_INFINITY;
+  #isStopped = false;
   /** When the worker left an engine that was cut off, on the monotonic clock. */
   #leftCutOffAt = Number.NEGATIVE_INFINITY;
 
@@ -28,11 +37,13 @@ export class LeaveEngine {
     connection: Connection,
     handlers: Pick<OwnRegistrations, "callEnds">,
     others: readonly string[],
+    clock: Clock,
   ) {
     this.#session = session;
     this.#connection = connection;
     this.#handlers = handlers;
     this.#knowsOthers = others.length > 0;
+    this.#clock = clock;
   }
 
   /** Returns whether the frame is `draining`. All others are the session's. */
@@ -42,33 +53,49 @@ export class LeaveEngine {
     return true;
   }
 
-  /** Leaves when no call is in flight, or within a time. */
+  /** The worker shuts down: it stays, and no call waits any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#release();
+  }
+
+  /** Leaves when no call is in flight. One that is cut off is left after `withinMs` in any case. Both ask again. */
   async #leave(withinMs: number | undefined): Promise<void> {
     const session = this.#session;
-    const connection = this.#connection;
-    if (!this.#knowsOthers || !session.isOpen || session.isHolding) return;
-    // Running handlers may need calls of their own. The engine gives this worker no new ones, and asks again.
-    if (withinMs === undefined && this.#handlers.callEnds().length > 0) return;
+    if (this.#isStopped || !this.#knowsOthers || !session.isOpen || session.isHolding) return;
+    const now = this.#clock.monotonicMs();
     if (withinMs !== undefined) {
-      if (systemClock.monotonicMs() - this.#leftCutOffAt < LEAVE_AGAIN_MS) return;
-      this.#leftCutOffAt = systemClock.monotonicMs();
+      if (now - this.#leftCutOffAt < LEAVE_AGAIN_MS) return;
+      if (now - this.#leaveAt > PAUSE_MS) this.#leaveAt = now + withinMs;
     }
+    const leftMs = withinMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, this.#leaveAt - now);
+    // Running handlers may need calls of their own.
+    if (leftMs > 0 && this.#handlers.callEnds().length > 0) return;
     session.isHolding = true;
     // All of them were sent: none waits on an open connection.
     let areCallsOver = false;
-    const ends = [...session.callEnds(), ...this.#handlers.callEnds()];
-    const over = Promise.all(ends).then(() => {
+    const over = Promise.all(session.callEnds()).then(() => {
       areCallsOver = true;
     });
-    await within(systemClock, withinMs ?? LEAVE_TIMEOUT_MS, over);
+    await within(this.#clock, Math.min(this.#holdMs, leftMs), over);
     // Else the connection was lost meanwhile.
     if (!session.isOpen || !session.isHolding) return;
-    if (withinMs !== undefined || (areCallsOver && this.#handlers.callEnds().length === 0)) {
-      connection.leave();
+    const isDue = withinMs !== undefined && this.#clock.monotonicMs() >= this.#leaveAt;
+    if (isDue || (areCallsOver && this.#handlers.callEnds().length === 0)) {
+      if (withinMs !== undefined) this.#leftCutOffAt = now;
+      this.#holdMs = FIRST_HOLD_MS;
+      this.#connection.leave();
     } else {
-      session.isHolding = false;
-      session.writeWaiting();
+      this.#holdMs = Math.min(2 * this.#holdMs, MAX_HOLD_MS);
+      this.#release();
     }
+  }
+
+  #release(): void {
+    const session = this.#session;
+    if (!session.isOpen || !session.isHolding) return;
+    session.isHolding = false;
+    session.writeWaiting();
   }
 }
 
