@@ -91,6 +91,17 @@ it.each<{ requests: readonly ModuleRequest[] }>([{ requests: [] }, { requests: [
   },
 );
 
+it("starts a module again for which this was asked while it was being started", async () => {
+  hold();
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  const again = engine.restartModule("svc-shop");
+  release();
+  await Promise.all([restarting, again]);
+  expect([started, stopped]).toEqual([[1, 1, 1], 2]);
+  expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
+});
+
 it("stops a module that is being started when the engine stops", async () => {
   hold();
   const restarting = engine.restartModule("svc-shop");

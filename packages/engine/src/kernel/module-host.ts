@@ -146,10 +146,13 @@ export class ModuleHost {
   }
 
   /**
-   * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. Ends
-   * if the module is not requested any more. Meanwhile calls of its functions fail with `draining`.
+   * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. A start
+   * that is under way is awaited before. Ends if the module is not requested any more. Meanwhile calls of its functions
+   * fail with `draining`.
    */
   async restart(instanceName: string): Promise<void> {
+    const starting = this.#starting.get(instanceName);
+    if (starting !== undefined) await starting;
     const running = this.#running.get(instanceName);
     if (running === undefined) return;
     const admitCalls = refuseWhileStartingAgain(running.provider, this.#ports.registry);
