@@ -81,11 +81,9 @@ export class Inbox {
       this.#ownSeen = Math.max(this.#ownSeen, Number(entry.id.slice(prefix.length)));
       this.#parts.onOwn(this.#ownSeen);
     }
-    this.#pumping ??= this.#pump()
-      .catch((error: unknown) => this.#parts.onFatal(`a defect: ${error instanceof Error ? error.message : error}`))
-      .finally(() => {
-        this.#pumping = undefined;
-      });
+    this.#pumping ??= this.#pump().catch((error: unknown) =>
+      this.#parts.onFatal(`a defect: ${error instanceof Error ? error.message : error}`),
+    );
   }
 
   async read(request: Request, time: BatchTime): Promise<Answer | undefined> {
@@ -108,20 +106,30 @@ export class Inbox {
   }
 
   async #pump(): Promise<void> {
-    while (this.#entries.length > 0 && !this.#isStopped) {
-      const entries = this.#entries.slice(0, MAX_ENTRIES).map((entry) => ({
-        ...entry,
-        reads: entry.position > this.#withoutReads ? this.#parts.readsOf(entry.id) : [],
-      }));
-      const lastPosition = entries[entries.length - 1]?.position ?? 0;
-      const result = await this.#replica.apply(entries).catch((error: Error) => this.#reopen(error, lastPosition));
-      if (result === undefined) continue;
-      this.#entries.splice(0, result.applied.length);
-      for (const applied of result.applied) await this.#report(applied);
-      this.#note(result.failure?.reason);
-      if (result.failure?.fatal === true) return this.#parts.onFatal(result.failure.reason);
-      if (result.failure !== undefined) await this.#pause();
+    try {
+      while (this.#entries.length > 0 && !this.#isStopped) await this.#applySome();
+    } finally {
+      // In the turn in which it found no further entry: one that is added later begins anew.
+      this.#pumping = undefined;
     }
+  }
+
+  async #applySome(): Promise<void> {
+    const entries = this.#entries.slice(0, MAX_ENTRIES).map((entry) => ({
+      ...entry,
+      reads: entry.position > this.#withoutReads ? this.#parts.readsOf(entry.id) : [],
+    }));
+    const lastPosition = entries[entries.length - 1]?.position ?? 0;
+    const result = await this.#replica.apply(entries).catch((error: Error) => this.#reopen(error, lastPosition));
+    if (result === undefined) return;
+    this.#entries.splice(0, result.applied.length);
+    for (const applied of result.applied) await this.#report(applied);
+    this.#note(result.failure?.reason);
+    if (result.failure === undefined) return;
+    if (result.failure.fatal) {
+      this.#isStopped = true;
+      this.#parts.onFatal(result.failure.reason);
+    } else await this.#pause();
   }
 
   async #report(applied: AppliedEntry): Promise<void> {
