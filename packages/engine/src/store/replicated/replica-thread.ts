@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../../kernel/clock.ts";
 import type { BatchTime } from "../log-time.ts";
-import { runInThread } from "../query-thread.ts";
+import { integrityProblem, runInThread } from "../query-thread.ts";
 import { snapshotDatabase } from "../snapshot.ts";
 import type { Request } from "../thread-messages.ts";
 import type { ReplicaPlace } from "./open-replica.ts";
@@ -37,10 +37,12 @@ const STATE = "SELECT identity, position FROM replica_state";
 /** How long the position of a copy may take to be read, in milliseconds. */
 const STATE_TIMEOUT_MS = 60_000;
 
-/** Copies a replica in a thread of its own, so that no entry has to wait. The copy says its position. */
+/** Copies a replica in a thread of its own, so that no entry has to wait, and checks the copy, which says its position. */
 async function copyReplica({ file, identity, driver }: FileReplicaPlace, target: string): Promise<Snapshot> {
   const options = { clock: systemClock, driver, signal: new AbortController().signal };
   await snapshotDatabase({ ...options, file, target });
+  const problem = await integrityProblem({ ...options, file: target });
+  if (problem !== undefined) throw new Error(`the copy of the replica is damaged: ${problem}`);
   const [row] = await runInThread(STATE, [], { ...options, file: target, timeoutMs: STATE_TIMEOUT_MS });
   return row === undefined
     ? { identity, position: 0 }

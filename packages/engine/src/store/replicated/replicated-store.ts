@@ -14,7 +14,7 @@ import { LogClock } from "../log-clock.ts";
 import type { BatchTime } from "../log-time.ts";
 import type { Request } from "../thread-messages.ts";
 import { toJson } from "./entry-json.ts";
-import { FINGERPRINT, FINGERPRINT_EVERY } from "./fingerprint.ts";
+import { FINGERPRINT, FINGERPRINT_EVERY, type FingerprintInput } from "./fingerprint.ts";
 import { Inbox } from "./inbox.ts";
 import { LogWriter, MAX_BODY_BYTES } from "./log-writer.ts";
 import { MEMBER_PROCEDURES } from "./members.ts";
@@ -60,6 +60,10 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   #truncated: LogTruncated | undefined;
   #closing: Promise<void> | undefined;
   readonly #progress: Progress;
+  /** The last position at which the replicas were compared, and the runs whose digest is that of this one. */
+  #comparison = { at: 0, digest: "", equal: new Set<string>() };
+  /** Position at which a majority of the members had what this replica had. */
+  #agreedAt = 0;
   readonly #goneListeners = new Set<(runs: readonly string[]) => void>();
 
   constructor(parts: ReplicatedStoreParts) {
@@ -172,6 +176,21 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     await this.#request({ procedure: MEMBER_PROCEDURES.nothing, input: null }, true);
   }
 
+  /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
+  async agree(): Promise<void> {
+    const from = this.position();
+    // Its entry makes all replicas compare.
+    await this.catchUp();
+    let isLate = false;
+    const cancel = this.#parts.timeoutClock.after(this.#parts.stallMs ?? STALL_MS, () => {
+      isLate = true;
+      this.#progress.note();
+    });
+    await this.#progress.until(() => isLate || this.#agreedAt > from).finally(cancel);
+    if (this.#agreedAt <= from)
+      throw storeUnavailable("a majority of the engines did not say that their data are equal", "not_written");
+  }
+
   /** Writes a copy of the replica to a new file. */
   async snapshot(file: string): Promise<Snapshot> {
     return this.#inbox.snapshot(file);
@@ -264,6 +283,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     const { own } = this.#membership;
     if (this.#isJoined && own !== "member" && own !== undefined) this.#noteExpelled(own);
     this.#fingerprint(applied);
+    this.#noteFingerprints(applied);
     this.#flush();
     this.#progress.note();
   }
@@ -311,10 +331,23 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     }
   }
 
-  #fingerprint({ position, digest, outcome }: AppliedEntry): void {
+  #fingerprint({ position, digest, outcome, requests }: AppliedEntry): void {
     const every = this.#parts.fingerprintEvery ?? FINGERPRINT_EVERY;
-    if (position % every !== 0 || outcome === "repeated" || !this.#isJoined) return;
+    const isDue = position % every === 0 || requests.some(({ procedure }) => procedure === MEMBER_PROCEDURES.nothing);
+    if (!isDue || outcome === "repeated" || !this.#isJoined) return;
+    this.#comparison = { at: position, digest, equal: new Set() };
     this.#inBackground({ procedure: FINGERPRINT, input: { run: this.run, at: position, digest } });
+  }
+
+  #noteFingerprints({ requests, answers }: AppliedEntry): void {
+    const { at, digest, equal } = this.#comparison;
+    for (const [index, { procedure, input }] of requests.entries()) {
+      if (procedure !== FINGERPRINT || answers[index]?.status !== "done") continue;
+      // Only this class writes the input.
+      const print = input as FingerprintInput;
+      if (print.at === at && print.digest === digest) equal.add(print.run);
+    }
+    if (equal.size > this.members().length / 2) this.#agreedAt = at;
   }
 
   /** Stores the time after the wall clock was set, so that it is known after a crash. */

@@ -10,6 +10,8 @@ export interface SnapshotSource {
   members(): readonly string[];
   /** Resolves when every entry that the log had at the call is applied. */
   catchUp(): Promise<void>;
+  /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
+  agree(): Promise<void>;
   snapshot(file: string): Promise<Snapshot>;
 }
 
@@ -54,6 +56,7 @@ export async function saveSnapshot(
     const found = await look(log, seeds);
     if (found.state.identity !== snapshot.identity)
       throw new LogChanged("the log is not the one of this replica any more");
+    await store.agree();
     const logBytes = writtenBytes(found, snapshot.position);
     await claim.put({ ...snapshot, node: store.node, logBytes }, draft, signal);
   } finally {

@@ -11,6 +11,8 @@ const cluster = new TestCluster();
 /** Writes 20 lines and two snapshots, so that the first entries of the log are gone. */
 async function truncatedLog() {
   const a = await cluster.open("a");
+  // So that two of three members say that their data are equal while one is away.
+  await cluster.open("other");
   const seeds = new MemorySeeds();
   const add = async (from: number): Promise<void> => {
     for (let line = from; line < from + 10; line += 1) await a.store.call("add", String(line));
@@ -42,6 +44,27 @@ async function differingReplica() {
   await changed.store.abort();
   noteUnsynced(file);
   return { a, seeds, b: file };
+}
+
+function changeFile(file: string, sql: string): void {
+  const database = openDatabase(file);
+  database.exec(sql);
+  database.close();
+}
+
+const changeDigest = (file: string): void => changeFile(file, "UPDATE replica_state SET digest = 'another'");
+
+/** A store of which `onCopied` is called with each copy. */
+function withCopy({ store }: TestNode, onCopied: (file: string) => void): SnapshotSource {
+  return {
+    ...{ run: store.run, node: store.node, members: () => store.members() },
+    ...{ catchUp: () => store.catchUp(), agree: () => store.agree() },
+    async snapshot(file) {
+      const copy = await store.snapshot(file);
+      onCopied(file);
+      return copy;
+    },
+  };
 }
 
 describe("a snapshot of a replica", () => {
@@ -112,20 +135,56 @@ describe("a store that lags behind", () => {
   });
 });
 
-it("a snapshot is not stored if the log is another one when it was copied", async () => {
-  const [a, seeds] = [await cluster.open("a"), new MemorySeeds()];
-  const { run, node } = a.store;
-  const { identity } = cluster.log.state();
-  const store: SnapshotSource = {
-    ...{ run, node, members: () => a.store.members(), catchUp: () => a.store.catchUp() },
-    async snapshot(file) {
-      const copy = await a.store.snapshot(file);
-      cluster.log.replace();
-      return copy;
-    },
-  };
-  await expect(saveSnapshot(store, { log: a.connection, seeds, draft: cluster.newFile() })).rejects.toThrow(LogChanged);
-  expect(await seeds.list(identity)).toEqual([]);
+describe("a snapshot is not stored", () => {
+  it("if the replica differs from those of the majority", async () => {
+    const [seeds, file] = [new MemorySeeds(), cluster.newFile()];
+    const a = await cluster.open("a");
+    await cluster.open("b");
+    await (await cluster.open("c", { file })).store.close();
+    changeDigest(file);
+    const c = await cluster.open("c", { file });
+    await expect(saveSnapshot(c.store, { log: c.connection, seeds, draft: cluster.newFile() })).rejects.toMatchObject({
+      code: "run_expelled",
+    });
+    expect(await seeds.list(cluster.log.state().identity)).toEqual([]);
+    await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+    expect(await seeds.list(cluster.log.state().identity)).toHaveLength(1);
+  });
+
+  it("if the others do not say that theirs are equal", async () => {
+    const seeds = new MemorySeeds();
+    const a = await cluster.open("a", { stallMs: 500 });
+    const b = await cluster.open("b");
+    b.connection.setUp(false);
+    await expect(saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() })).rejects.toThrow(
+      "a majority of the engines did not say",
+    );
+    expect(await seeds.list(cluster.log.state().identity)).toEqual([]);
+  });
+
+  it("if the copy is damaged", async () => {
+    const [seeds, file] = [new MemorySeeds(), cluster.newFile()];
+    await (await cluster.open("a", { file })).store.close();
+    changeFile(
+      file,
+      "PRAGMA ignore_check_constraints=ON; INSERT INTO replica_state VALUES (2, '', 0, '', 0, '', 0, 0)",
+    );
+    const { store, connection } = await cluster.open("a", { file });
+    await expect(saveSnapshot(store, { log: connection, seeds, draft: cluster.newFile() })).rejects.toThrow(
+      "the copy of the replica is damaged: CHECK constraint failed in replica_state",
+    );
+    expect(await seeds.list(cluster.log.state().identity)).toEqual([]);
+  });
+
+  it("if the log is another one when it was copied", async () => {
+    const [a, seeds] = [await cluster.open("a"), new MemorySeeds()];
+    const { identity } = cluster.log.state();
+    const store = withCopy(a, () => cluster.log.replace());
+    await expect(saveSnapshot(store, { log: a.connection, seeds, draft: cluster.newFile() })).rejects.toThrow(
+      LogChanged,
+    );
+    expect(await seeds.list(identity)).toEqual([]);
+  });
 });
 
 describe("a store that is so slow that the log is cut before it has read all of it", () => {
@@ -187,9 +246,7 @@ describe("a replica in a file", () => {
     for (let count = 0; count < 2; count += 1)
       await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
     await (await openC()).store.close();
-    const database = openDatabase(file);
-    database.exec("UPDATE replica_state SET digest = 'another'");
-    database.close();
+    changeDigest(file);
     const different = await openC();
     let line = 0;
     const write = async (): Promise<readonly string[]> => {
@@ -203,6 +260,30 @@ describe("a replica in a file", () => {
     for (let count = 0; count < 4 * fingerprintEvery; count += 1) await write();
     expect(await cluster.hashes(a, b, again)).toHaveLength(1);
     expect([ended, again.store.damage()]).toEqual([["quarantined"], undefined]);
+  });
+
+  it("is seeded from no snapshot of a node that was quarantined if there is another one", async () => {
+    const [seeds, badFile, file] = [new MemorySeeds(), cluster.newFile(), cluster.newFile()];
+    const ended: string[] = [];
+    const save = ({ store, connection }: TestNode) =>
+      saveSnapshot(store, { log: connection, seeds, draft: cluster.newFile() });
+    const a = await cluster.open("a");
+    await cluster.open("b");
+    const bad = await cluster.open("bad", { file: badFile });
+    await save(a);
+    await save(bad);
+    await bad.store.close();
+    changeDigest(badFile);
+    const worse = await cluster.open("bad", { file: badFile, onEnded: (state) => ended.push(state) });
+    await expect(worse.store.agree()).rejects.toThrow();
+    expect(ended).toEqual(["quarantined"]);
+
+    const from: string[] = [];
+    const openC = (): Promise<TestNode> => cluster.open("c", { file, seeds, onCopying: ({ node }) => from.push(node) });
+    await (await openC()).store.close();
+    noteUnsynced(file);
+    await openC();
+    expect(from).toEqual(["bad", "a"]);
   });
 
   it("can be written while it is copied", async () => {

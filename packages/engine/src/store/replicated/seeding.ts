@@ -1,5 +1,7 @@
 import { rename, rm } from "node:fs/promises";
 import type { Logger } from "../../kernel/logger.ts";
+import { closeQuietly } from "../database-file.ts";
+import { type Database, openDatabase, SqlError } from "../driver.ts";
 import { isUnsynced } from "../failed-sync.ts";
 import { type Log, LogChanged, LogTruncated } from "../log.ts";
 import { isUsable, removeReplica } from "./open-replica.ts";
@@ -13,7 +15,7 @@ export interface SeedOptions {
   readonly file: string;
   /** True if the file lacks entries that the log no longer has. It is then replaced. */
   readonly isLate?: boolean;
-  /** Node of the replica. If its file cannot be trusted, its own snapshots are the last choice. */
+  /** Node of the replica. If its file cannot be trusted, its own snapshots and those of quarantined nodes are the last choice. */
   readonly node: string;
   readonly logger: Logger;
   /** Called when a snapshot is copied, with the number of bytes that were copied. */
@@ -53,12 +55,29 @@ function choicesOf(
   first: number,
   { file, node }: Pick<SeedOptions, "file" | "node">,
 ): readonly KeptSnapshot[] {
-  // What this node copied from a file that cannot be trusted may be wrong, too. The whole log is better.
-  const isSuspect = isUnsynced(file);
-  const isDoubtful = (one: KeptSnapshot): boolean => isSuspect && one.node === node;
+  // What was copied from a file that cannot be trusted may be wrong, too. The whole log is better.
+  const suspects = isUnsynced(file) ? [node, ...quarantinedNodes(file)] : [];
+  const isDoubtful = (one: KeptSnapshot): boolean => suspects.includes(one.node);
   return kept
     .filter((one) => one.position >= first - 1 && !(first === 1 && isDoubtful(one)))
     .toSorted((a, b) => Number(isDoubtful(a)) - Number(isDoubtful(b)));
+}
+
+/** Returns the nodes whose replicas differed from those of the majority, as far as a replica tells that is replaced. */
+function quarantinedNodes(file: string): readonly string[] {
+  let database: Database | undefined;
+  try {
+    database = openDatabase(file);
+    return database
+      .prepare("SELECT node FROM replica_runs WHERE state = 'quarantined'")
+      .all()
+      .map((row) => String(row.node));
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error;
+    return [];
+  } finally {
+    closeQuietly(database);
+  }
 }
 
 /** Copies the first snapshot that can be read. Rejects with the error of the last one. */
