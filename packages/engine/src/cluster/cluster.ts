@@ -30,6 +30,8 @@ const SEND_AWAY_EVERY_MS = 1_000;
  * all engines are cut off.
  */
 const LEAVE_WITHIN_MS = 60_000;
+/** How long stopping waits for copies of replicas, which cannot be interrupted, in milliseconds. */
+const STOP_MS = 10_000;
 
 export interface ClusterParts {
   readonly settings: ClusterSettings;
@@ -71,8 +73,8 @@ export class Cluster {
   /** What stores that are being opened do. */
   readonly #opening = new Map<string, string>();
   #openedStores = 0;
-  /** Ends of what took snapshots of stores that are closed. */
-  readonly #stopping = new Set<Promise<void>>();
+  /** Ends of what took snapshots of stores that are closed, by what the stores are for. */
+  readonly #stopping = new Map<string, Promise<void>>();
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
   #stopSendingAway = (): void => {};
@@ -171,7 +173,14 @@ export class Cluster {
     this.#stopSendingAway();
     this.#durability.stop();
     this.#nodes?.stop();
-    await Promise.all(this.#stopping);
+    const { clock = systemClock } = this.#parts;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(STOP_MS, resolve);
+      void Promise.all(this.#stopping.values()).then(() => {
+        cancel();
+        resolve();
+      });
+    });
     await this.#client.close();
   }
 
@@ -182,7 +191,7 @@ export class Cluster {
   ): Promise<Store<Procedures>> {
     const { settings } = this.#parts;
     // What copies the replica of a store that ended must not have its file open any more.
-    await Promise.all(this.#stopping);
+    await this.#stopping.get(shared);
     const place = {
       ...{ client: this.#client, cluster: settings.name, store: shared },
       ...{ replicas: settings.nats.replicas, logger },
@@ -196,7 +205,7 @@ export class Cluster {
     const forget = (): void => {
       const opened = this.#stores.get(known);
       this.#stores.delete(known);
-      if (opened !== undefined) this.#track(opened.taker.stop());
+      if (opened !== undefined) this.#stopping.set(shared, opened.taker.stop());
     };
     this.#opening.set(shared, "reads its log");
     const store = await openReplicatedStore<Procedures>({
@@ -226,11 +235,6 @@ export class Cluster {
     this.#stores.set(known, { shared, log, taker });
     taker.start();
     return store;
-  }
-
-  #track(stopping: Promise<void>): void {
-    this.#stopping.add(stopping);
-    void stopping.then(() => this.#stopping.delete(stopping));
   }
 }
 

@@ -22,7 +22,7 @@ import {
   type Seeds,
 } from "../../store/replicated/seeds.ts";
 import { isUnheard, permissionProblem } from "./connect.ts";
-import { seedStreamName } from "./stream-names.ts";
+import { logStreamName, seedStreamName } from "./stream-names.ts";
 import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
 /** Size of a part; a server hands it over as base64, and takes messages of up to 1 MB. */
@@ -93,14 +93,15 @@ export class NatsSeeds implements Seeds {
     await this.#ensureStream();
     const id = randomUUID();
     // Listed before the claim: a snapshot of these that is not complete then can never be completed.
-    const found = await this.#storedIds();
+    const { parts } = await this.#stored();
+    const found = new Set(parts.map((part) => part.split(".")[0] ?? ""));
     const claimed = await this.#change((index) => {
       const isTaken = index.claim !== null && index.claim.run !== run && isAlive(index.claim.run);
       return isTaken ? undefined : { ...index, claim: { run, id } };
     });
     if (claimed === undefined) return undefined;
     // What a process left that died during a snapshot. If this fails, the next claim removes it.
-    const strays = found.filter((one) => !claimed.kept.some((each) => each.id === one));
+    const strays = [...found].filter((one) => !claimed.kept.some((each) => each.id === one));
     for (const stray of strays) await this.#remove(stray).catch(() => undefined);
     return {
       put: (snapshot, file, signal) => this.#put(id, snapshot, { file, signal }),
@@ -109,6 +110,19 @@ export class NatsSeeds implements Seeds {
         if (!index?.kept.some((one) => one.id === id)) await this.#remove(id);
       },
     };
+  }
+
+  async cutProblem(identity: string): Promise<string | undefined> {
+    const kept = await this.list(identity);
+    const { parts, copies } = await this.#stored();
+    const { cluster, store } = this.#parts;
+    const { config } = await this.#again(() => this.#manager.streams.info(logStreamName(cluster, store)));
+    if (copies < config.num_replicas)
+      return `${copies} NATS servers keep the snapshots, and ${config.num_replicas} the log`;
+    const lacking = kept.find(
+      ({ id, bytes }) => parts.filter((one) => one.startsWith(`${id}.`)).length < Math.ceil(bytes / PART_BYTES),
+    );
+    return lacking === undefined ? undefined : `parts of the snapshot of entry ${lacking.position} are missing`;
   }
 
   async copy(snapshot: KeptSnapshot, file: string, onCopied: (bytes: number) => void = () => {}): Promise<void> {
@@ -255,13 +269,13 @@ export class NatsSeeds implements Seeds {
     if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
   }
 
-  /** Ids of the snapshots of which parts are stored. */
-  async #storedIds(): Promise<readonly string[]> {
+  /** Parts that are stored, each with the id of its snapshot and its number, and the number of servers that keep them. */
+  async #stored(): Promise<{ readonly parts: readonly string[]; readonly copies: number }> {
     const prefix = `${this.#subject}.parts.`;
     const options = { subjects_filter: `${prefix}>` };
-    const info = await this.#again(() => this.#manager.streams.info(this.#stream, options));
-    const subjects = Object.keys(info.state.subjects ?? {});
-    return [...new Set(subjects.map((subject) => subject.slice(prefix.length).split(".")[0] ?? ""))];
+    const { state, config } = await this.#again(() => this.#manager.streams.info(this.#stream, options));
+    const parts = Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
+    return { parts, copies: config.num_replicas };
   }
 
   async #remove(id: string): Promise<void> {

@@ -108,6 +108,20 @@ describe("snapshots on NATS", () => {
     await expect(seeds.copy(kept, copy)).rejects.toThrow("the snapshot of entry 1 is damaged");
     expect(existsSync(copy)).toBe(false);
 
+    await openLog(clients[0] as NatsClient, store);
+    expect(await seeds.cutProblem("log")).toBeUndefined();
+    const { nats } = clients[0] as NatsClient;
+    const stream = `svc_${CLUSTER}_${store}_snapshots`;
+    const { config } = (await nats.request(`$JS.API.STREAM.INFO.${stream}`)).json<{ readonly config: object }>();
+    for (const copies of [1, 3]) {
+      const changed = JSON.stringify({ ...config, num_replicas: copies });
+      await nats.request(`$JS.API.STREAM.UPDATE.${stream}`, changed);
+      const problem = copies === 1 ? "1 NATS servers keep the snapshots, and 3 the log" : undefined;
+      expect(await seeds.cutProblem("log")).toBe(problem);
+    }
+    await nats.request(`$JS.API.STREAM.PURGE.${stream}`, JSON.stringify({ filter: first }));
+    expect(await seeds.cutProblem("log")).toBe("parts of the snapshot of entry 1 are missing");
+
     // As a process leaves it that died during a snapshot.
     await publisher.publish(`svc.${CLUSTER}.snapshots.${store}.parts.dead.0`, "x");
     for (const position of [2, 3]) await put(position);

@@ -32,6 +32,8 @@ export interface LogAndSnapshots {
   readonly state: LogState;
   /** The newest first. */
   readonly kept: readonly KeptSnapshot[];
+  /** Why entries that could be removed from the log are kept. */
+  readonly problem?: string;
 }
 
 /**
@@ -70,12 +72,15 @@ export async function saveSnapshot(
 
 /**
  * Removes the entries that the second newest snapshot contains. Those after it are kept in case that the newest one cannot
- * be read. Resolves with what the log and its snapshots are then.
+ * be read. None are removed if the snapshots are not as safe as the log. Resolves with what the log and its snapshots are
+ * then.
  */
 export async function cutLog(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
   const found = await look(log, seeds);
   const second = found.kept[1];
   if (second === undefined || second.position < found.state.first) return found;
+  const problem = await seeds.cutProblem(found.state.identity);
+  if (problem !== undefined) return { ...found, problem };
   await log.truncate(second.position + 1);
   return { ...found, state: await log.state() };
 }

@@ -3,10 +3,13 @@ import type { Logger } from "../../kernel/logger.ts";
 import { closeQuietly } from "../database-file.ts";
 import { type Database, openDatabase, SqlError } from "../driver.ts";
 import { isUnsynced } from "../failed-sync.ts";
-import { type Log, LogChanged, LogTruncated } from "../log.ts";
+import { type Log, LogChanged, type LogState, LogTruncated } from "../log.ts";
 import { isUsable, removeReplica } from "./open-replica.ts";
 import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
+
+/** How often a snapshot is chosen if those that were chosen before are removed while they are copied. */
+const MAX_ATTEMPTS = 5;
 
 export interface SeedOptions {
   readonly log: Log;
@@ -32,9 +35,7 @@ export async function seedReplica(options: SeedOptions): Promise<boolean> {
   const { identity, first } = await log.state();
   const draft = `${file}.seed`;
   try {
-    const choices = choicesOf((await seeds?.list(identity)) ?? [], first, options);
-    if (seeds !== undefined && choices.length > 0) {
-      await copyFirst(seeds, choices, { ...options, draft });
+    if (seeds !== undefined && (await copyBest(seeds, { ...options, draft, identity, first }))) {
       removeReplica(file);
       await rename(draft, file);
       return true;
@@ -47,6 +48,26 @@ export async function seedReplica(options: SeedOptions): Promise<boolean> {
     throw new LogTruncated(`the log begins at entry ${first}, and there is no snapshot that reaches this far`);
   removeReplica(file);
   return false;
+}
+
+/** Copies the best snapshot that can be read. Resolves with false if there is none. */
+async function copyBest(
+  seeds: Seeds,
+  { identity, first, ...options }: SeedOptions & Pick<LogState, "identity" | "first"> & { readonly draft: string },
+): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    const choices = choicesOf(await seeds.list(identity), first, options);
+    if (choices.length === 0) return false;
+    try {
+      await copyFirst(seeds, choices, options);
+      return true;
+    } catch (error) {
+      // Newer ones may have taken their places meanwhile.
+      const kept = await seeds.list(identity);
+      const isReplaced = choices.some(({ id }) => !kept.some((one) => one.id === id));
+      if (!isReplaced || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** Returns the snapshots that a replica may begin with, the best first. */

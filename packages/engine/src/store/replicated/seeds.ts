@@ -26,6 +26,8 @@ export interface Seeds {
    * is called with the number of bytes that were copied.
    */
   copy(snapshot: KeptSnapshot, file: string, onCopied?: (bytes: number) => void): Promise<void>;
+  /** Resolves with the reason why entries that a log's snapshots contain must not be removed, or with undefined. */
+  cutProblem(identity: string): Promise<string | undefined>;
   /**
    * Takes the right to make a snapshot, which one run has at a time. Resolves with undefined if another run has it for
    * which `isAlive` is true. A run that is not alive loses it.

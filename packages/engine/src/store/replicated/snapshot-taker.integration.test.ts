@@ -1,9 +1,10 @@
+import { EventEmitter, once } from "node:events";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../kernel/logger.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import type { KeptSnapshot, SeedClaim } from "./seeds.ts";
-import { SnapshotTaker } from "./snapshot-taker.ts";
+import { SnapshotTaker, type SnapshotTakerParts } from "./snapshot-taker.ts";
 import { TestCluster, type TestNode } from "./testing/cluster.ts";
 import { MemorySeeds } from "./testing/memory-seeds.ts";
 
@@ -14,7 +15,10 @@ describe("engines that take snapshots", () => {
   const clock = manualClock();
   let lines = 0;
 
-  function takerOf({ store, connection }: TestNode, seeds: MemorySeeds) {
+  function takerOf(
+    { store, connection }: Pick<SnapshotTakerParts, "store"> & Pick<TestNode, "connection">,
+    seeds: MemorySeeds,
+  ) {
     const draft = cluster.newFile();
     const taker = new SnapshotTaker({
       ...{ store, log: connection, seeds, draft, after: AFTER, clock, logger: silentLogger },
@@ -66,7 +70,12 @@ describe("engines that take snapshots", () => {
     expect(claim).toBeDefined();
     const { taker } = takerOf(a, seeds);
     await grow(a);
-    clock.advance(2_000);
+    await expect
+      .poll(() => {
+        clock.advance(2_000);
+        return seeds.refusals;
+      })
+      .toBeGreaterThan(0);
     await taker.stop();
     expect(await seeds.list(identity())).toEqual([]);
 
@@ -79,6 +88,38 @@ describe("engines that take snapshots", () => {
       })
       .toHaveLength(1);
     await second.stop();
+  });
+
+  it("end when a copy under way is made, however long that takes, and do not store it", async () => {
+    const seeds = new MemorySeeds();
+    const a = await cluster.open("a");
+    const { store } = a;
+    const events = new EventEmitter();
+    const begun = once(events, "begun");
+    const snapshot = async (file: string) => {
+      const released = once(events, "released");
+      events.emit("begun");
+      await released;
+      return store.snapshot(file);
+    };
+    const slow = {
+      ...{ run: store.run, node: store.node, members: () => store.members() },
+      ...{ catchUp: () => store.catchUp(), agree: () => store.agree(), snapshot },
+      ...{ position: () => store.position(), problem: () => store.problem() },
+    };
+    const { taker } = takerOf({ store: slow, connection: a.connection }, seeds);
+    await grow(a);
+    clock.advance(2_000);
+    await begun;
+    const ends: string[] = [];
+    const stopping = taker.stop().then(() => ends.push("stopped"));
+    clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    ends.push("copied");
+    events.emit("released");
+    await stopping;
+    expect(ends).toEqual(["copied", "stopped"]);
+    expect(await seeds.list(identity())).toEqual([]);
   });
 
   it("try again later if one could not be stored", async () => {

@@ -8,8 +8,6 @@ import type { Seeds } from "./seeds.ts";
 const LOOK_EVERY_MS = 2_000;
 /** Pause after a failure, in milliseconds. */
 const RETRY_MS = 60_000;
-/** How long stopping waits for a copy under way, which cannot be interrupted, in milliseconds. */
-const STOP_MS = 10_000;
 
 export interface SnapshotTakerParts {
   readonly store: SnapshotSource & { position(): number; problem(): string | undefined };
@@ -33,6 +31,7 @@ export class SnapshotTaker {
   #looking: Promise<void> | undefined;
   /** True if the present look found that a snapshot is due. */
   #hasBegun = false;
+  #cutProblem: string | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #stopTicking = (): void => {};
   readonly #abort = new AbortController();
@@ -46,19 +45,11 @@ export class SnapshotTaker {
     this.#stopTicking = every(this.#parts.clock, LOOK_EVERY_MS, () => this.#tick());
   }
 
-  /** Ends. A snapshot that is under way is not completed; resolves when its copy is made, or after 10 s. */
+  /** Ends. A snapshot that is under way is not completed; resolves when its copy, which cannot be interrupted, is made. */
   async stop(): Promise<void> {
     this.#stopTicking();
     this.#abort.abort();
-    const looking = this.#looking;
-    if (looking === undefined) return;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.clock.after(STOP_MS, resolve);
-      void looking.then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    await this.#looking;
   }
 
   #tick(): void {
@@ -76,7 +67,7 @@ export class SnapshotTaker {
         // A server that does not know the last entry yet says so; the next look asks again.
         if (error instanceof LogUnavailable && !this.#hasBegun) return;
         this.#pausedUntil = clock.monotonic() + RETRY_MS;
-        logger.warn("no snapshot could be taken, so the log still grows; it is tried again", { error });
+        logger.warn("no snapshot could be taken, so the log still grows; retrying in 60 s", { error });
       })
       .finally(() => {
         this.#looking = undefined;
@@ -85,7 +76,11 @@ export class SnapshotTaker {
 
   async #look(): Promise<void> {
     const { store, log, seeds, draft, after, clock, logger } = this.#parts;
-    if (!isSnapshotDue(await cutLog(log, seeds), after)) return;
+    const found = await cutLog(log, seeds);
+    if (found.problem !== undefined && found.problem !== this.#cutProblem)
+      logger.warn("the log is not cut although there are snapshots", { problem: found.problem });
+    this.#cutProblem = found.problem;
+    if (!isSnapshotDue(found, after)) return;
     this.#hasBegun = true;
     const begunAt = clock.monotonic();
     const onBegin = (): void => logger.info("a snapshot is being taken", { position: store.position() });

@@ -9,6 +9,10 @@ export class MemorySeeds implements Seeds {
   damaged: string | undefined;
   /** Called before a snapshot is stored. It may throw. */
   beforePut = (): void => {};
+  /** Called before a snapshot is copied. */
+  beforeCopy = async (): Promise<void> => {};
+  /** Number of times that the claim of another run was respected. */
+  refusals = 0;
   #claim: { readonly run: string } | undefined;
 
   async list(identity: string): Promise<readonly KeptSnapshot[]> {
@@ -16,15 +20,24 @@ export class MemorySeeds implements Seeds {
   }
 
   async copy({ id, position }: KeptSnapshot, file: string): Promise<void> {
+    await this.beforeCopy();
     const found = this.#kept.find(({ snapshot }) => snapshot.id === id);
     if (found === undefined) throw new Error(`the snapshot of entry ${position} is not kept any more`);
     if (id === this.damaged) throw new Error(`the snapshot of entry ${position} is damaged`);
     await writeFile(file, found.content, { flag: "wx" });
   }
 
+  async cutProblem(identity: string): Promise<string | undefined> {
+    const isDamaged = (await this.list(identity)).some(({ id }) => id === this.damaged);
+    return isDamaged ? "a snapshot is damaged" : undefined;
+  }
+
   async claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined> {
     const former = this.#claim;
-    if (former !== undefined && former.run !== run && isAlive(former.run)) return undefined;
+    if (former !== undefined && former.run !== run && isAlive(former.run)) {
+      this.refusals += 1;
+      return undefined;
+    }
     const claim = { run };
     this.#claim = claim;
     return {
