@@ -71,7 +71,10 @@ export class Drain {
   start(timeoutMs: number, { force }: { readonly force: boolean }): void {
     this.#refuseAtEnd();
     if (this.#state === "up" && !force && !this.#ports.hasPeerUp())
-      throw new CallError("invalid_request", "no other engine of the cluster is up, so its workers have nowhere to go");
+      throw new CallError(
+        "invalid_request",
+        "no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
+      );
     this.#start(timeoutMs);
   }
 

@@ -199,7 +199,8 @@ describe("engine::nodes::list in a cluster", () => {
     for (const engine of [a, b])
       await expect(engine.call("engine::nodes::drain", { node: "a" })).rejects.toMatchObject({
         code: "invalid_request",
-        message: "the engine a refused: no other engine of the cluster is up, so its workers have nowhere to go",
+        message:
+          "the engine a refused: no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
       });
     expect(a.kernel.nodes?.drain.state).toBe("up");
     // A new time limit for one that drains already is always taken.
