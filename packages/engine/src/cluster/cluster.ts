@@ -202,10 +202,14 @@ export class Cluster {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       removeLeftovers(file, draft);
     }
+    let known: ReplicatedStore<ProcedureTable> | undefined;
+    let hasEnded = false;
     const forget = (): void => {
-      const opened = this.#stores.get(known);
+      hasEnded = true;
+      const opened = known && this.#stores.get(known);
+      if (known === undefined || opened === undefined) return;
       this.#stores.delete(known);
-      if (opened !== undefined) this.#stopping.set(shared, opened.taker.stop());
+      this.#stopping.set(shared, opened.taker.stop());
     };
     this.#opening.set(shared, "reads its log");
     const store = await openReplicatedStore<Procedures>({
@@ -227,7 +231,9 @@ export class Cluster {
         onClosed?.();
       },
     }).finally(() => this.#opening.delete(shared));
-    const known = store as unknown as ReplicatedStore<ProcedureTable>;
+    // It may have been expelled as soon as it had joined.
+    if (hasEnded) return store;
+    known = store as unknown as ReplicatedStore<ProcedureTable>;
     const taker = new SnapshotTaker({
       ...{ store: known, log, seeds, logger, clock: this.#parts.clock ?? systemClock },
       ...{ draft, after: settings.snapshotAfter },
