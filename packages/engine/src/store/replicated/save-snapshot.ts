@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { type Log, LogChanged, type LogState } from "../log.ts";
+import { type Log, LogChanged, type LogState, LogUnavailable } from "../log.ts";
 import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -44,18 +44,20 @@ export async function saveSnapshot(
   store: SnapshotSource,
   { log, seeds, draft, after, signal, onBegin }: SaveOptions,
 ): Promise<Snapshot | undefined> {
+  // Asked before the append: some servers know what was appended only some time later.
+  const state = await log.state();
   // A store that lags behind does not know all members, and its copy may be older than the newest snapshot.
   await store.catchUp();
   const claim = await seeds.claim(store.run, (run) => store.members().includes(run));
   if (claim === undefined) return undefined;
   let snapshot: Snapshot;
   try {
-    if (after !== undefined && !isSnapshotDue(await look(log, seeds), after)) return undefined;
+    const found = { state, kept: await seeds.list(state.identity) };
+    if (after !== undefined && !isSnapshotDue(found, after)) return undefined;
     signal?.throwIfAborted();
     onBegin?.();
     await rm(draft, { force: true });
     snapshot = await store.snapshot(draft);
-    const found = await look(log, seeds);
     if (found.state.identity !== snapshot.identity)
       throw new LogChanged("the log is not the one of this replica any more");
     await store.agree();
@@ -66,7 +68,10 @@ export async function saveSnapshot(
     // The claim ends with this run at the latest.
     await claim.release().catch(() => undefined);
   }
-  await cutLog(log, seeds);
+  // The next look cuts the log if no server knows its end now.
+  await cutLog(log, seeds).catch((error: unknown) => {
+    if (!(error instanceof LogUnavailable)) throw error;
+  });
   return snapshot;
 }
 
@@ -108,5 +113,6 @@ async function look(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
 function writtenBytes({ state: { first, last, bytes }, kept }: LogAndSnapshots, position: number): number {
   const before = kept.findLast((one) => one.position >= first - 1);
   const known = first === 1 || before === undefined ? { position: first - 1, logBytes: 0 } : before;
-  return known.logBytes + Math.round((bytes * (position - known.position)) / Math.max(1, last - first + 1));
+  const count = Math.min(position, last) - known.position;
+  return known.logBytes + Math.round((bytes * count) / Math.max(1, last - first + 1));
 }

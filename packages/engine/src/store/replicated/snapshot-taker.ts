@@ -29,7 +29,7 @@ export class SnapshotTaker {
   /** Position of the store at the last look. */
   #seen = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
-  /** True if the present look found that a snapshot is due. */
+  /** True if the present look began a snapshot. */
   #hasBegun = false;
   #cutProblem: string | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
@@ -81,14 +81,15 @@ export class SnapshotTaker {
       logger.warn("the log is not cut although there are snapshots", { problem: found.problem });
     this.#cutProblem = found.problem;
     if (!isSnapshotDue(found, after)) return;
-    this.#hasBegun = true;
     const begunAt = clock.monotonic();
-    const onBegin = (): void => logger.info("a snapshot is being taken", { position: store.position() });
+    const onBegin = (): void => {
+      this.#hasBegun = true;
+      logger.info("a snapshot is being taken", { position: store.position() });
+    };
     const options = { log, seeds, draft, after, signal: this.#abort.signal, onBegin };
     const snapshot = await saveSnapshot(store, options);
     if (snapshot === undefined) return;
     const took_ms = Math.round(clock.monotonic() - begunAt);
-    const { first } = await log.state();
-    logger.info("a snapshot was taken", { position: snapshot.position, took_ms, log_begins_at: first });
+    logger.info("a snapshot was taken", { position: snapshot.position, took_ms });
   }
 }
