@@ -177,21 +177,28 @@ function order({ worker }: ConsoleSystem) {
   };
 }
 
+/** Rejects if a call fails that should not. */
 async function callNumber({ worker }: ConsoleSystem, at: number): Promise<void> {
   const function_id = FUNCTIONS[at % FUNCTIONS.length] as string;
-  await worker.call({ function_id, payload: { at } }).catch(() => undefined);
+  const call = worker.call({ function_id, payload: { at } });
+  await (at % FAILS_EVERY === 0 ? call.catch(() => undefined) : call);
 }
 
+/** Rejects if the page shows nothing new meanwhile: it would cost nothing. */
 async function withPage<Result>(
   { browser, url }: ConsoleSystem,
   { path, isThere }: { readonly path: string; readonly isThere: string },
   use: () => Promise<Result>,
 ): Promise<Result> {
   const measured = await MeasuredPage.open(browser);
+  const text = (): Promise<string> => measured.page.evaluate("document.body.innerText") as Promise<string>;
   try {
     await measured.visit(`${url}${path}`, isThere, OPEN_TIMEOUT_MS);
     await pause(SETTLE_MS);
-    return await use();
+    const before = await text();
+    const result = await use();
+    if ((await text()) === before) throw new Error(`the page ${path} did not change while calls were made`);
+    return result;
   } finally {
     await measured.close();
   }
@@ -201,19 +208,26 @@ async function withPage<Result>(
 async function underLoad(system: ConsoleSystem, windowMs: number): Promise<Measured> {
   const latencies = new Latencies();
   const pending = new Set<Promise<void>>();
+  let failure: unknown;
   const begunMs = performance.now();
   const begunCpuUs = cpuTimeUs(system.enginePid);
   for (let at = 1; at * (1_000 / RATE) < windowMs; at++) {
     const dueMs = begunMs + at * (1_000 / RATE);
     await pause(Math.max(0, dueMs - performance.now()));
     const sentMs = performance.now();
-    const call = callNumber(system, at).then(() => latencies.add((performance.now() - sentMs) * 1_000));
+    const call = callNumber(system, at).then(
+      () => latencies.add((performance.now() - sentMs) * 1_000),
+      (error: unknown) => {
+        failure = error;
+      },
+    );
     pending.add(call);
     void call.then(() => pending.delete(call));
   }
   const cpuUs = cpuTimeUs(system.enginePid) - begunCpuUs;
   const tookUs = (performance.now() - begunMs) * 1_000;
   await Promise.all(pending);
+  if (failure !== undefined) throw failure;
   const { p50Us, p99Us } = latencies.summary();
   return { cpu: (100 * cpuUs) / tookUs, p50Ms: p50Us / 1_000, p99Ms: p99Us / 1_000 };
 }

@@ -153,6 +153,20 @@ describe("the data of an engine that was alone", () => {
   });
 });
 
+it("no log can be joined while another one of the cluster is begun", async () => {
+  const dataDir = await aloneWith("1");
+  copyFileSync(join(dataDir, "state.db"), join(dataDir, "queue.db"));
+  // The copy of the first database cannot be made.
+  mkdirSync(join(dataDir, "queue.db.snapshot"));
+  await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow("queue.db.snapshot");
+  await expect(startNode("a")).rejects.toThrow("the log begins with a snapshot that is not stored yet");
+  rmSync(join(dataDir, "queue.db.snapshot"), { recursive: true });
+  await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+  const a = await startNode("a");
+  expect(await texts(a)).toEqual(["1"]);
+  await a.stop();
+});
+
 describe("the data of an engine that was killed", () => {
   /** Copies the files of stores that are open, as a killed engine leaves them. */
   function killed(from: string, to: string): string {

@@ -130,6 +130,8 @@ export async function startLogs({
         }),
       );
       for (const { source, log } of logs) await refuseEntries(source, log);
+      // From now on an engine that does not begin with the snapshots can read none of the logs.
+      for (const { source, log } of logs) await appendStart(source, log);
       const started: StartedLog[] = [];
       for (const each of logs) started.push(await startLog(each));
       if (kind === "replicas") renameSync(join(dataDir, REPLICAS), join(dataDir, `${REPLICAS}.${Date.now()}`));
@@ -159,7 +161,7 @@ async function refuseEntries({ store }: LogSource, log: NatsLog): Promise<void> 
 }
 
 async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog> {
-  const { identity, last } = await log.state();
+  const { identity } = await log.state();
   const [kept] = await seeds.list(identity);
   if (kept !== undefined) {
     await log.truncate(2);
@@ -167,8 +169,6 @@ async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog>
   }
   const draft = `${source.file}.snapshot`;
   await rm(draft, { force: true });
-  // From now on an engine that does not begin with the snapshot cannot read the log.
-  if (last === 0) await appendStart(source, log);
   const claim = await seeds.claim(`start/${randomUUID()}`, () => false);
   if (claim === undefined) throw new StartRefused("another engine stores a snapshot: stop all engines, and try again");
   try {
@@ -190,6 +190,7 @@ async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog>
 }
 
 async function appendStart(source: LogSource, log: NatsLog): Promise<void> {
+  if ((await log.state()).last > 0) return refuseEntries(source, log);
   try {
     await log.appendFirst(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
   } catch (error) {

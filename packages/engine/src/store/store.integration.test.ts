@@ -54,9 +54,12 @@ function openFiles(): string[] {
 
 /** Returns the nice values of this process's threads. Format: proc_pid_stat(5), field 19. */
 function niceValues(): number[] {
-  return readdirSync("/proc/self/task").map((thread) => {
-    const stat = readFileSync(`/proc/self/task/${thread}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16]);
+  return readdirSync("/proc/self/task").flatMap((thread) => {
+    const file = `/proc/self/task/${thread}/stat`;
+    // Threads may end meanwhile.
+    if (!existsSync(file)) return [];
+    const stat = readFileSync(file, "utf8");
+    return [Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[16])];
   });
 }
 

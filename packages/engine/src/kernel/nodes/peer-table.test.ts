@@ -115,6 +115,15 @@ describe("presence", () => {
     expect(a.events).toEqual(["b up", "b gone: nobody has listened for it for 2.8 s"]);
   });
 
+  it("a run that listens again just before it would be gone is asked once more, and stays", () => {
+    const [a, b] = two();
+    net.network.kill(b.run);
+    net.advance(3_100);
+    net.network.connect().listen(b.run, () => {});
+    net.advance(1_000);
+    expect(a.events).toEqual(["b up"]);
+  });
+
   it("a silent run is gone after 6 s, and not before; a paused one comes back in a new session", () => {
     const [a, b] = two();
     net.network.pause(b.run);

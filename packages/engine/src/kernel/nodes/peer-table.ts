@@ -148,8 +148,17 @@ export class PeerTable {
   }
 
   #probed(peer: Peer, isThere: boolean): void {
-    if (isThere) peer.noteHeard();
-    else peer.noteAbsent(ABSENT_MS, () => this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`));
+    if (isThere) {
+      peer.noteHeard();
+      return;
+    }
+    // Asked again at the end: this node may have lost its own connection, or had no time to read what the peer sent.
+    peer.noteAbsent(ABSENT_MS, () =>
+      this.#options.link.probe(peer.run, (isBack) => {
+        if (isBack) peer.noteHeard();
+        else this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`);
+      }),
+    );
   }
 
   #receive(bytes: Uint8Array): void {

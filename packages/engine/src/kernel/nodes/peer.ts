@@ -91,7 +91,11 @@ export class Peer {
 
   /** Call when nobody listens for the run. `onGone` is called once, after `ms` without a sign of it. */
   noteAbsent(ms: number, onGone: () => void): void {
-    if (!this.#ended) this.#cancelAbsence ??= this.#ports.clock.after(ms, onGone);
+    if (this.#ended) return;
+    this.#cancelAbsence ??= this.#ports.clock.after(ms, () => {
+      this.#cancelAbsence = undefined;
+      onGone();
+    });
   }
 
   /** Returns a function that says whether the next frame certainly never left this node. */
