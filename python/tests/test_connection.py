@@ -150,13 +150,15 @@ def test_leaves_a_drained_engine_though_calls_overlap(
     engine: Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("svc.engine_link._FIRST_HOLD_S", 0.001)
+    clock = _StoppedClock()
+    monkeypatch.setattr("svc.engine_link.time", clock)
     other = Engine()
     worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
     engine.routes = other.routes = False
     try:
         first = engine.peer()
         with ThreadPoolExecutor(3) as threads:
-            long = threads.submit(worker.call, {"function_id": "long"})
+            long = threads.submit(worker.call, {"function_id": "long", "timeout_ms": 600_000})
             first.heard("invokefunction", function_id="long")
             # Each time, new calls wait twice as long for those in flight.
             for n in range(10):
@@ -164,6 +166,7 @@ def test_leaves_a_drained_engine_though_calls_overlap(
                 call = threads.submit(worker.call, {"function_id": f"short{n}"})
                 _answer(first, f"short{n}", 1)
                 assert call.result(10) == 1
+                clock.now_s += 2
             _ask_to_leave(engine, first, 11)
             during = threads.submit(worker.call, {"function_id": "during"})
             # Takes longer than the first wait.
@@ -176,6 +179,55 @@ def test_leaves_a_drained_engine_though_calls_overlap(
     finally:
         worker.shutdown(timeout_s=0.1)
         other.stop()
+
+
+def test_holds_no_calls_back_at_once_after_they_waited_in_vain(
+    engine: Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = _StoppedClock()
+    monkeypatch.setattr("svc.engine_link.time", clock)
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    engine.routes = other.routes = False
+    first = engine.peer()
+
+    async def scenario() -> None:
+        long = asyncio.ensure_future(worker.call_async({"function_id": "long"}))
+        await asyncio.sleep(0)
+        first.heard("invokefunction", function_id="long")
+        _ask_to_leave(engine, first, 1)
+        held = asyncio.ensure_future(worker.call_async({"function_id": "held"}))
+        await asyncio.sleep(0)
+        _answer(first, "held", 1)
+        assert await held == 1
+        clock.now_s += 0.25
+        _ask_to_leave(engine, first, 2)
+        soon = asyncio.ensure_future(worker.call_async({"function_id": "soon"}))
+        await asyncio.sleep(0)
+        # If `soon` were held back, it would go to the other engine now.
+        _answer(first, "long", 2)
+        assert await long == 2
+        _answer(first, "soon", 3)
+        assert await soon == 3
+        assert other.peers == []
+        clock.now_s += 0.25
+        first.send({"type": "draining"})
+        other.peer()
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
+class _StoppedClock:
+    """In the place of ``time``."""
+
+    now_s = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
 
 
 def test_a_worker_that_shuts_down_stays_at_a_drained_engine_and_sends_its_calls(

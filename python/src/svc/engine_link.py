@@ -55,8 +55,8 @@ _TELEMETRY_FLUSH_S = 1.0
 #: long each time.
 _FIRST_HOLD_S = 0.5
 
-#: Less than the default deadline of calls.
-_MAX_HOLD_S = 16.0
+#: Calls wait at most this long, so few deadlines pass and few calls wait at a time.
+_MAX_HOLD_S = 2.0
 
 #: An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too.
 _LEAVE_AGAIN_S = 300.0
@@ -94,6 +94,8 @@ class EngineLink:
         self._refuse_new_calls = False
         self._leaving: asyncio.Task[None] | None = None
         self._hold_s = _FIRST_HOLD_S
+        # After calls waited in vain, none waits until then, on the monotonic clock: they wait at most half of the time.
+        self._hold_again_at = -math.inf
         # When an engine that is cut off is left whatever is in flight, on the monotonic clock.
         self._leave_at = -math.inf
         # When this worker left an engine that was cut off, on the monotonic clock.
@@ -222,15 +224,17 @@ class EngineLink:
                 self._leave_at = now + within_ms / 1_000
             left_s = max(0.0, self._leave_at - now)
         # Running handlers may need calls of their own.
-        if left_s > 0 and self.runner.running:
+        if left_s > 0 and (now < self._hold_again_at or self.runner.running):
             return
+        hold_s = min(self._hold_s, left_s)
         self.session.hold()
-        await finished_within(self._idle(), min(self._hold_s, left_s))
+        await finished_within(self._idle(), hold_s)
         if not self.session.is_holding:
             return  # the connection was lost meanwhile
         is_due = within_ms is not None and time.monotonic() >= self._leave_at
         if self._is_busy() and not is_due:
             self._hold_s = min(2 * self._hold_s, _MAX_HOLD_S)
+            self._hold_again_at = time.monotonic() + hold_s
             self._act(self.session.release())
             return
         if within_ms is not None:

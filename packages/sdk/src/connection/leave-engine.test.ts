@@ -88,6 +88,7 @@ describe("an engine that is drained", () => {
     await pass(1);
     expect(seen).toEqual(["first", "second"]);
     await answer(1);
+    await pass(500);
     await ask();
     call("third");
     await pass(999);
@@ -96,6 +97,26 @@ describe("an engine that is drained", () => {
     await pass(50);
     events.opened();
     expect(seen).toEqual(["first", "second", "leave", "third"]);
+  });
+
+  it("holds calls back for at most half of the time, and at most 2 s, while one is in flight", async () => {
+    call("long");
+    for (const holdMs of [500, 1_000, 2_000, 2_000]) {
+      seen = [];
+      await ask();
+      call("held");
+      await pass(holdMs - 1);
+      expect(seen).toEqual([]);
+      await pass(1);
+      expect(seen).toEqual(["held"]);
+      await ask();
+      call("at once");
+      await pass(holdMs - 1);
+      await ask();
+      call("still");
+      expect(seen).toEqual(["held", "at once", "still"]);
+      await pass(1);
+    }
   });
 });
 
@@ -133,6 +154,19 @@ describe("an engine that is cut off", () => {
     await ask(60_000);
     await pass(0);
     expect(seen).toEqual(["leave"]);
+  });
+
+  it("is left in time also if calls have just waited in vain", async () => {
+    call("long");
+    await ask(600);
+    await pass(500);
+    await ask(600);
+    call("at once");
+    await pass(100);
+    expect(seen).toEqual(["long", "at once"]);
+    await ask(600);
+    await pass(0);
+    expect(seen).toEqual(["long", "at once", "leave"]);
   });
 });
 

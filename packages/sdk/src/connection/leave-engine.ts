@@ -6,8 +6,8 @@ import type { Session } from "./session.ts";
 
 /** Maximum time for which new calls wait at first for those in flight; then twice as long each time. */
 const FIRST_HOLD_MS = 500;
-/** Less than the default deadline of calls. */
-const MAX_HOLD_MS = 16_000;
+/** Calls wait at most this long, so few deadlines pass and few calls wait at a time. */
+const MAX_HOLD_MS = 2_000;
 /** An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too. */
 const LEAVE_AGAIN_MS = 300_000;
 /** It asks every second. This much later, it asks because it is cut off again. */
@@ -25,6 +25,8 @@ export class LeaveEngine {
   readonly #knowsOthers: boolean;
   readonly #clock: Clock;
   #holdMs = FIRST_HOLD_MS;
+  /** After calls waited in vain, none waits until then, on the monotonic clock: they wait at most half of the time. */
+  #holdAgainAt = Number.NEGATIVE_INFINITY;
   /** When an engine that is cut off is left whatever is in flight, on the monotonic clock. */
   #leaveAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
@@ -70,7 +72,7 @@ export class LeaveEngine {
     }
     const leftMs = withinMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, this.#leaveAt - now);
     // Running handlers may need calls of their own.
-    if (leftMs > 0 && this.#handlers.callEnds().length > 0) return;
+    if (leftMs > 0 && (now < this.#holdAgainAt || this.#handlers.callEnds().length > 0)) return;
     session.isHolding = true;
     // All of them were sent: none waits on an open connection.
     let areCallsOver = false;
@@ -80,13 +82,15 @@ export class LeaveEngine {
     await within(this.#clock, Math.min(this.#holdMs, leftMs), over);
     // Else the connection was lost meanwhile.
     if (!session.isOpen || !session.isHolding) return;
-    const isDue = withinMs !== undefined && this.#clock.monotonicMs() >= this.#leaveAt;
+    const endedAt = this.#clock.monotonicMs();
+    const isDue = withinMs !== undefined && endedAt >= this.#leaveAt;
     if (isDue || (areCallsOver && this.#handlers.callEnds().length === 0)) {
       if (withinMs !== undefined) this.#leftCutOffAt = now;
       this.#holdMs = FIRST_HOLD_MS;
       this.#connection.leave();
     } else {
       this.#holdMs = Math.min(2 * this.#holdMs, MAX_HOLD_MS);
+      this.#holdAgainAt = endedAt + (endedAt - now);
       this.#release();
     }
   }
