@@ -19,7 +19,8 @@ export class LogStream {
   readonly #stream: SystemStream;
   readonly #delay: ReportDelay;
   readonly #redact: RedactAttributes;
-  #batch: StoredLog[] = [];
+  /** The entries of the next event as JSON: made when they arrive, so that calls never wait for many at once. */
+  #batch: string[] = [];
   #dropped = 0;
 
   constructor(parts: {
@@ -46,7 +47,7 @@ export class LogStream {
 
   add(entry: StoredLog): void {
     if (this.#stream.subscribers === 0) return;
-    if (this.#batch.length < MAX_BATCH) this.#batch.push(entry);
+    if (this.#batch.length < MAX_BATCH) this.#batch.push(JSON.stringify(logJson(entry, this.#redact)));
     else this.#dropped += 1;
     this.#delay.waiting(this.#batch.length, this.#publish);
   }
@@ -58,10 +59,9 @@ export class LogStream {
 
   readonly #publish = (): void => {
     this.#delay.reported(this.#batch.length);
-    const logs = this.#batch.map((entry) => logJson(entry, this.#redact));
-    const dropped = this.#dropped;
+    const json = `{"type":"logs","data":{"logs":[${this.#batch.join()}],"dropped":${this.#dropped}}}`;
     this.#batch = [];
     this.#dropped = 0;
-    this.#stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "logs", data: { logs, dropped } }) });
+    this.#stream.publish({ id: null, type: "event", json });
   };
 }
