@@ -78,7 +78,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "stale-read",
     what: "A read does not wait for the log.",
     file: "store/replicated/replicated-store.js",
-    text: '!isWrite && this.#parts.reads === "session" && this.#own.isEmpty && this.#end === undefined',
+    text: "!isWrite && mayBeOld && this.#own.isEmpty && this.#end === undefined",
     replacement: "!isWrite && this.#end === undefined",
   },
   {
