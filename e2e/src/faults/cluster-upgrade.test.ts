@@ -118,7 +118,7 @@ it.each(HOW.slice(0, amount(HOW.length, 1)))(
     for (let round = 0; round < ROUNDS; round++)
       for (const name of NODES) {
         const before = load.tookMs.length;
-        await eventually("the load goes on", () => load.tookMs.length > before + RATE, 30_000);
+        await eventually("calls are made again", () => load.tookMs.length > before + RATE, 30_000);
         for (let job = 0; job < 10; job++, jobs++)
           await clients[0]?.enqueue({ function_id: "upgrade::job", queue: "load", payload: null });
         const at = performance.now();

@@ -17,12 +17,12 @@ const FLAGS = [
   "--process-per-site",
 ];
 
-/** Starts a headless Chromium with an empty profile: the given one, else the one of `chromiumPath`. */
+/** Starts a headless Chromium with an empty profile. `executablePath`: default `chromiumPath()`. */
 export async function startBrowser(executablePath = chromiumPath()): Promise<Browser> {
   return chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: 60_000 });
 }
 
-/** Returns the path of the Chromium in SVC_CHROMIUM, else of the one of the system. Throws if there is none. */
+/** Returns the path of Chromium: SVC_CHROMIUM, or a program of the PATH. Throws if there is none. */
 export function chromiumPath(): string {
   const named = process.env.SVC_CHROMIUM;
   if (named !== undefined && named !== "") return named;

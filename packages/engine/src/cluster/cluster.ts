@@ -24,7 +24,7 @@ import { NatsSeeds } from "./nats/nats-seeds.ts";
 import { nodeIdOf } from "./node-id.ts";
 
 /** How often workers are asked to leave while this engine is cut off, in milliseconds. */
-const SEND_AWAY_EVERY_MS = 1_000;
+const ASK_TO_LEAVE_EVERY_MS = 1_000;
 /**
  * How long their calls in flight may take then, in milliseconds. Calls between workers of this engine work, and perhaps
  * all engines are cut off.
@@ -77,7 +77,7 @@ export class Cluster {
   readonly #stopping = new Map<string, Promise<void>>();
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
-  #stopSendingAway = (): void => {};
+  #stopAsking = (): void => {};
   readonly nodeOptions: NodeOptions;
 
   private constructor(parts: ClusterParts, client: NatsClient, durability: DurabilityWatch) {
@@ -117,8 +117,8 @@ export class Cluster {
     const { logger, clock = systemClock } = this.#parts;
     this.#nodes = nodes;
     nodes.start();
-    this.#stopSendingAway = every(clock, SEND_AWAY_EVERY_MS, () => {
-      if (this.#client.downForMs() >= DOWN_MS) nodes.drain.sendAway(LEAVE_WITHIN_MS);
+    this.#stopAsking = every(clock, ASK_TO_LEAVE_EVERY_MS, () => {
+      if (this.#client.downForMs() >= DOWN_MS) nodes.drain.askAllToLeave(LEAVE_WITHIN_MS);
     });
     this.#stopVoting = new Expulsion({
       presence: nodes,
@@ -170,7 +170,7 @@ export class Cluster {
   /** Leaves the other engines. The stores must be closed before. */
   async stop(): Promise<void> {
     this.#stopVoting();
-    this.#stopSendingAway();
+    this.#stopAsking();
     this.#durability.stop();
     this.#nodes?.stop();
     const { clock = systemClock } = this.#parts;

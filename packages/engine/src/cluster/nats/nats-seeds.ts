@@ -220,7 +220,7 @@ export class NatsSeeds implements Seeds {
     return found.data;
   }
 
-  /** Resolves with the index and its number in the stream, which is 0 if there is none. */
+  /** Resolves with the index and its sequence number in the stream. Without an index, the number is 0. */
   async #read(): Promise<{ readonly index: Index; readonly at: number }> {
     try {
       const found = await this.#manager.streams.getMessage(this.#stream, { last_by_subj: `${this.#subject}.index` });

@@ -107,7 +107,7 @@ export class Drain {
   }
 
   /** Asks the workers that know other engines to leave, because this one is cut off from them. They decide. */
-  sendAway(withinMs: number): void {
+  askAllToLeave(withinMs: number): void {
     for (const session of this.#ports.sessions.values())
       if (this.#mustLeave(session) && this.#canLeave(session)) session.send({ type: "draining", within_ms: withinMs });
   }
@@ -150,7 +150,7 @@ export class Drain {
         this.#askToLeave(session);
       }
     if (!this.#ports.hasPeerUp()) this.#onEnd?.();
-    // Those that connect after the time limit are sent away as well, but may come back for ever.
+    // Those that connect after the time limit are disconnected as well, but may reconnect each time.
     const isLeft = ({ scope, connectedAt }: Session): boolean => !scope.ended && connectedAt <= this.#until;
     if (this.#state !== "draining" || leaving.some(isLeft)) return;
     this.#state = "drained";
