@@ -12,6 +12,7 @@ import type {
   ListInput,
   TailInput,
 } from "./functions/inputs.ts";
+import { LABEL_FACETS } from "./label-sets.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
@@ -32,7 +33,6 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
 /** Number of imported entries after which the import waits for the disk. */
 const IMPORT_STEP = 1_000;
-const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
 export interface LogApiParts {
   readonly context: Pick<
     ModuleContext<unknown>,
@@ -135,7 +135,7 @@ export class LogApi {
   }
 
   async facets({ facets, ...filter }: FacetsInput): Promise<unknown> {
-    const names = facets ?? DEFAULT_FACETS;
+    const names = facets ?? [...LABEL_FACETS];
     const merged = await this.#merged(filter);
     const found = await (merged?.facets({ ...filter, facets: names }) ?? this.#facets(filter, names));
     const counted = [...found.facets].map(

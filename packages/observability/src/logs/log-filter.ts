@@ -80,11 +80,11 @@ export function logMatcher(filter: LogFilter, redact: RedactAttributes = redacti
   const checks: LogMatcher[] = [];
   const { startMs, endMs, severityMin, functionId, worker } = filter;
   if (startMs !== undefined) {
-    const start = nanosOfBound(startMs, Math.ceil);
+    const start = nanosOfStart(startMs);
     checks.push((log) => log.timeUnixNano >= start);
   }
   if (endMs !== undefined) {
-    const end = nanosOfBound(endMs, Math.floor);
+    const end = nanosOfEnd(endMs);
     checks.push((log) => log.timeUnixNano <= end);
   }
   if (filter.traceId !== undefined) checks.push((log) => log.traceId === filter.traceId);
@@ -187,6 +187,14 @@ export function workerIdOf(log: LogRecord): string | undefined {
 }
 
 /** Converts a bound to nanoseconds, clamped to the range that entries can have. */
+export function nanosOfStart(startMs: number): bigint {
+  return nanosOfBound(startMs, Math.ceil);
+}
+
+export function nanosOfEnd(endMs: number): bigint {
+  return nanosOfBound(endMs, Math.floor);
+}
+
 function nanosOfBound(ms: number, round: (value: number) => number): bigint {
   const held = Math.min(Math.max(ms, -1), 1e14);
   const whole = Math.floor(held);

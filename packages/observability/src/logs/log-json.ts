@@ -76,8 +76,18 @@ export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecor
   };
 }
 
-/** Masks the values of these keys. For the store's thread, which receives only the keys. */
+const redactions = new WeakMap<readonly string[], RedactAttributes>();
+
+/**
+ * Masks the values of these keys. For queries, which the store's thread receives only with the keys. Returns the same
+ * function for the same list, because queries need it for each slice.
+ */
 export function redactionOf(keys: readonly string[]): RedactAttributes {
-  const redactor = new SecretMask(keys);
-  return (attributes) => redactor.attributes(attributes);
+  let redaction = redactions.get(keys);
+  if (redaction === undefined) {
+    const redactor = new SecretMask(keys);
+    redaction = (attributes) => redactor.attributes(attributes);
+    redactions.set(keys, redaction);
+  }
+  return redaction;
 }

@@ -1,19 +1,9 @@
 import type { Clock } from "@svc-runtime/engine/module";
 import { millisOf } from "../telemetry-records.ts";
 import { sizeOf } from "./bounded-record.ts";
-import { logSelector } from "./log-filter.ts";
-import { invalidInput } from "./log-filter-input.ts";
-import type {
-  LogPosition,
-  LogSource,
-  LogStore,
-  LogStoreStats,
-  PageRequest,
-  PageSlice,
-  TallyRequest,
-  TallySlice,
-} from "./log-store.ts";
-import { comparePositions, positionOf, Tally } from "./log-tally.ts";
+import { LabelSets } from "./label-sets.ts";
+import type { LogSource, LogStore, LogStoreStats } from "./log-store.ts";
+import { type Held, OrderedLogs } from "./ordered-logs.ts";
 import type { StoredLog } from "./stored-log.ts";
 
 export interface MemoryLimits {
@@ -28,15 +18,6 @@ const MAX_SOURCES = 64;
 /** Minimum number of evicted entries that is worth a pass over all entries. */
 const MIN_EVICTED = 256;
 const OTHER_SOURCES = Symbol("other sources");
-
-interface Held {
-  /** Undefined after its eviction, so that what still refers to it keeps no memory. */
-  entry: StoredLog | undefined;
-  readonly id: number;
-  readonly size: number;
-  /** Monotonic milliseconds. */
-  readonly arrivedMs: number;
-}
 
 class Source {
   readonly #held: Held[] = [];
@@ -89,8 +70,9 @@ export class MemoryLogs implements LogStore {
   readonly #sources = new Map<string | symbol, Source>();
   #count = 0;
   #bytes = 0;
-  /** The entries of the last query in time order. A query adds the entries that arrived since, and sorts only those. */
-  #ordered: readonly Held[] = [];
+  #labelSets = new LabelSets();
+  /** The entries of the last query. A query adds the entries that arrived since, and sorts only those. */
+  #ordered = new OrderedLogs(this.#labelSets);
   /** Entries that arrived since then. */
   #arrived: Held[] = [];
   /** Number of evicted entries that the two lists still refer to, or more. */
@@ -107,7 +89,14 @@ export class MemoryLogs implements LogStore {
   }
 
   add(entry: StoredLog): void {
-    const held: Held = { entry, id: entry.id, size: sizeOf(entry.log), arrivedMs: this.#clock.monotonic() };
+    const held: Held = {
+      entry,
+      id: entry.id,
+      timeUnixNano: entry.log.timeUnixNano,
+      size: sizeOf(entry.log),
+      arrivedMs: this.#clock.monotonic(),
+      labels: undefined,
+    };
     this.#sourceOf(entry).push(held);
     this.#count += 1;
     this.#bytes += held.size;
@@ -120,19 +109,12 @@ export class MemoryLogs implements LogStore {
   open(): LogSource {
     this.#evict();
     this.#order();
-    const entries: StoredLog[] = [];
-    for (const { entry } of this.#ordered) if (entry !== undefined) entries.push(entry);
-    return new OrderedLogs(entries);
+    return this.#ordered;
   }
 
   #order(): void {
-    const before = this.#evicted > 0 ? this.#ordered.filter(isKept) : this.#ordered;
-    const arrived = this.#arrived.filter(isKept).sort(byTime);
-    const [first] = arrived;
-    const last = before.at(-1);
-    this.#ordered = [...before, ...arrived];
-    if (first !== undefined && last !== undefined && byTime(first, last) < 0)
-      this.#ordered = this.#ordered.toSorted(byTime);
+    if (this.#evicted === 0 && this.#arrived.length === 0) return;
+    this.#ordered = this.#ordered.with(this.#arrived, this.#evicted);
     this.#arrived = [];
     this.#evicted = 0;
   }
@@ -148,7 +130,8 @@ export class MemoryLogs implements LogStore {
     this.#sources.clear();
     this.#count = 0;
     this.#bytes = 0;
-    this.#ordered = [];
+    this.#labelSets = new LabelSets();
+    this.#ordered = new OrderedLogs(this.#labelSets);
     this.#arrived = [];
     this.#evicted = 0;
   }
@@ -197,6 +180,7 @@ export class MemoryLogs implements LogStore {
     this.#count -= 1;
     this.#bytes -= held.size;
     held.entry = undefined;
+    if (held.labels !== undefined) this.#labelSets.release(held.labels);
     this.#evicted += 1;
     if (source?.count === 0) for (const [key, other] of this.#sources) if (other === source) this.#sources.delete(key);
   }
@@ -215,76 +199,4 @@ export class MemoryLogs implements LogStore {
         oldest = source;
     return oldest;
   }
-}
-
-function isKept({ entry }: Held): boolean {
-  return entry !== undefined;
-}
-
-function byTime({ entry: a }: Held, { entry: b }: Held): number {
-  return a === undefined || b === undefined ? 0 : comparePositions(positionOf(a), positionOf(b));
-}
-
-class OrderedLogs implements LogSource {
-  readonly #entries: readonly StoredLog[];
-
-  constructor(entries: readonly StoredLog[]) {
-    this.#entries = entries;
-  }
-
-  page({ filter, order, after, limit, rows }: PageRequest): PageSlice {
-    const select = logSelector(filter, invalidInput);
-    if (order === "asc") {
-      const start = after === undefined ? 0 : this.#firstBehind(after);
-      const seen = this.#entries.slice(start, start + rows);
-      return pageOf(select(seen), { limit, seen, isLast: start + rows >= this.#entries.length });
-    }
-    const end = after === undefined ? this.#entries.length : this.#firstAt(after);
-    const seen = this.#entries.slice(Math.max(0, end - rows), end).reverse();
-    return pageOf(select(seen), { limit, seen, isLast: end - rows <= 0 });
-  }
-
-  tally(request: TallyRequest): TallySlice {
-    const start = request.after === undefined ? 0 : this.#firstBehind(request.after);
-    const seen = this.#entries.slice(start, start + request.rows);
-    const tally = new Tally(request);
-    for (const entry of logSelector(request.filter, invalidInput)(seen)) tally.add(entry);
-    const last = seen[seen.length - 1];
-    return tally.slice(
-      last === undefined || start + request.rows >= this.#entries.length ? undefined : positionOf(last),
-    );
-  }
-
-  /** Returns the index of the first entry that is not before the position. */
-  #firstAt(position: LogPosition): number {
-    return this.#search((entry) => comparePositions(positionOf(entry), position) >= 0);
-  }
-
-  #firstBehind(position: LogPosition): number {
-    return this.#search((entry) => comparePositions(positionOf(entry), position) > 0);
-  }
-
-  #search(isThere: (entry: StoredLog) => boolean): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (isThere(this.#entries[middle] as StoredLog)) high = middle;
-      else low = middle + 1;
-    }
-    return low;
-  }
-}
-
-/** Returns the slice of a page, of which `seen` was searched. */
-export function pageOf(
-  matching: readonly StoredLog[],
-  slice: { readonly limit: number; readonly seen: readonly StoredLog[]; readonly isLast: boolean },
-): PageSlice {
-  if (matching.length > slice.limit) {
-    const entries = matching.slice(0, slice.limit);
-    return { entries, next: positionOf(entries[entries.length - 1] as StoredLog) };
-  }
-  const last = slice.seen[slice.seen.length - 1];
-  return { entries: matching, next: slice.isLast || last === undefined ? undefined : positionOf(last) };
 }
