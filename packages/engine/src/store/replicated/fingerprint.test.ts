@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -11,27 +12,49 @@ import { ledger, TestCluster } from "./testing/cluster.ts";
 
 const cluster = new TestCluster();
 const fingerprintEvery = 5;
-let different: ReplicatedStore<LedgerProcedures> | undefined;
-afterEach(() => different?.abort());
+let opened: ReplicatedStore<LedgerProcedures> | undefined;
+afterEach(() => opened?.abort());
 
 /** Opens a store whose replica has other answers than the others. */
-async function openDifferent(): Promise<ReplicatedStore<LedgerProcedures>> {
-  const [log, run] = [cluster.log.connect(), randomUUID()];
-  const { identity } = await log.state();
-  const place = { driver: defaultDriver(), seed: undefined, identity, run };
-  const host = await openMemoryReplica(ledger, place);
-  const replica: ReplicaHost = {
+function openDifferent(): Promise<ReplicatedStore<LedgerProcedures>> {
+  return openWith((host) => ({
     ...host,
     async apply(entries) {
       const result = await host.apply(entries);
       return { ...result, applied: result.applied.map((applied) => ({ ...applied, digest: "different" })) };
     },
+  }));
+}
+
+/** Opens a store whose replica applies the entries up to a position only. */
+async function openSlow() {
+  const events = new EventEmitter();
+  let last = Number.POSITIVE_INFINITY;
+  const store = await openWith((host) => ({
+    ...host,
+    async apply(entries) {
+      const next = entries.slice(0, 1);
+      while (next.some(({ position }) => position > last)) await once(events, "moved");
+      return host.apply(next);
+    },
+  }));
+  const allow = (position: number): void => {
+    last = position;
+    events.emit("moved");
   };
+  return { store, allow };
+}
+
+async function openWith(change: (host: ReplicaHost) => ReplicaHost): Promise<ReplicatedStore<LedgerProcedures>> {
+  const [log, run] = [cluster.log.connect(), randomUUID()];
+  const { identity } = await log.state();
+  const place = { driver: defaultDriver(), seed: undefined, identity, run };
+  const replica = change(await openMemoryReplica(ledger, place));
   const clock = systemClock;
-  const parts = { log, replica, run, node: "different", clock, timeoutClock: clock, logger: silentLogger };
-  different = new ReplicatedStore({ ...parts, reopen: () => Promise.reject(new Error("a test")), fingerprintEvery });
-  await different.open();
-  return different;
+  const parts = { log, replica, run, node: "other", clock, timeoutClock: clock, logger: silentLogger };
+  opened = new ReplicatedStore({ ...parts, reopen: () => Promise.reject(new Error("a test")), fingerprintEvery });
+  await opened.open();
+  return opened;
 }
 
 describe("the fingerprint of a replica", () => {
@@ -59,5 +82,17 @@ describe("the fingerprint of a replica", () => {
     const [a, b] = [await cluster.open("a", { fingerprintEvery }), await cluster.open("b", { fingerprintEvery })];
     for (let line = 0; line < 30; line += 1) await [a, b][line % 2]?.store.call("add", String(line));
     expect([a.store.damage(), b.store.damage(), a.store.members().length]).toEqual([undefined, undefined, 2]);
+  });
+
+  it("is compared at the position of a question also if the other replica reaches it after further questions", async () => {
+    const a = await cluster.open("a", { stallMs: 2_000 });
+    const b = await openSlow();
+    await expect.poll(() => a.store.position()).toBe(2);
+    b.allow(2);
+    const agreeing = a.store.agree();
+    for (let question = 0; question < 3; question += 1) await a.store.catchUp();
+    b.allow(3);
+    await agreeing;
+    b.allow(Number.POSITIVE_INFINITY);
   });
 });

@@ -21,6 +21,25 @@ export class Progress {
     for (const check of this.#checks) check();
   }
 
+  /** Resolves with whether the condition held within this time, whatever was applied meanwhile. Rejects after a failure. */
+  within(ms: number, condition: () => boolean): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const settle = (end: () => void): void => {
+        cancel();
+        this.#checks.delete(check);
+        end();
+      };
+      const check = (): void => {
+        const failure = this.#failure();
+        if (failure !== undefined) settle(() => reject(failure));
+        else if (condition()) settle(() => resolve(true));
+      };
+      const cancel = this.#clock.after(ms, () => settle(() => resolve(false)));
+      this.#checks.add(check);
+      check();
+    });
+  }
+
   /** Resolves when the condition holds. Rejects after a failure, and if nothing was applied for the stall time. */
   until(condition: () => boolean): Promise<void> {
     const late = storeUnavailable(`the log of the store did not answer within ${this.#stallMs} ms`, "not_written");

@@ -24,6 +24,8 @@ export interface ReplicatedStoreParts {
   readonly timeoutClock: Clock;
   /** How long a request waits for the log, in milliseconds. Default 20,000. */
   readonly stallMs?: number | undefined;
+  /** How long `agree` waits for the other replicas, in milliseconds. Default 300,000. */
+  readonly agreeMs?: number | undefined;
   /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number | undefined;
   /** Maximum size of pending requests, in bytes. Default 64 MiB. */

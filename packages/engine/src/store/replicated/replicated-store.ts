@@ -30,6 +30,19 @@ const STALL_MS = 20_000;
 /** Maximum time that closing waits for the log if no request is pending, in milliseconds. */
 const LEAVE_MS = 2_000;
 
+/** How long the other replicas may take to say what they had at a position, in milliseconds: they may lag behind. */
+const AGREE_MS = 300_000;
+
+/** A comparison of the replicas. */
+interface Comparison {
+  /** What this replica had, once it has reached the position. */
+  print: Pick<FingerprintInput, "at" | "digest"> | undefined;
+  /** Runs that had the same. */
+  readonly equal: Set<string>;
+  /** True once they were a majority of the members. */
+  isAgreed: boolean;
+}
+
 /**
  * A store whose writes go through a log. Requests of one turn of the event loop become one entry; one entry is under way
  * at a time. A write settles when its entry was read from the log and applied, whatever its acknowledgement said. A
@@ -60,10 +73,8 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   #truncated: LogTruncated | undefined;
   #closing: Promise<void> | undefined;
   readonly #progress: Progress;
-  /** The last position at which the replicas were compared, and the runs whose digest is that of this one. */
-  #comparison = { at: 0, digest: "", equal: new Set<string>() };
-  /** Position at which a majority of the members had what this replica had. */
-  #agreedAt = 0;
+  /** Comparisons of the replicas that are waited for. */
+  readonly #comparisons = new Set<Comparison>();
   readonly #goneListeners = new Set<(runs: readonly string[]) => void>();
 
   constructor(parts: ReplicatedStoreParts) {
@@ -178,17 +189,16 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
 
   /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
   async agree(): Promise<void> {
-    const from = this.position();
-    // Its entry makes all replicas compare.
-    await this.catchUp();
-    let isLate = false;
-    const cancel = this.#parts.timeoutClock.after(this.#parts.stallMs ?? STALL_MS, () => {
-      isLate = true;
-      this.#progress.note();
-    });
-    await this.#progress.until(() => isLate || this.#agreedAt > from).finally(cancel);
-    if (this.#agreedAt <= from)
-      throw storeUnavailable("a majority of the engines did not say that their data are equal", "not_written");
+    const comparison: Comparison = { print: undefined, equal: new Set(), isAgreed: false };
+    this.#comparisons.add(comparison);
+    try {
+      // Its entry makes all replicas compare. Those that lag behind say later what they had at this position.
+      await this.catchUp();
+      if (await this.#progress.within(this.#parts.agreeMs ?? AGREE_MS, () => comparison.isAgreed)) return;
+    } finally {
+      this.#comparisons.delete(comparison);
+    }
+    throw storeUnavailable("a majority of the engines did not say that their data are equal", "not_written");
   }
 
   /** Writes a copy of the replica to a new file. */
@@ -335,19 +345,21 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     const every = this.#parts.fingerprintEvery ?? FINGERPRINT_EVERY;
     const isDue = position % every === 0 || requests.some(({ procedure }) => procedure === MEMBER_PROCEDURES.nothing);
     if (!isDue || outcome === "repeated" || !this.#isJoined) return;
-    this.#comparison = { at: position, digest, equal: new Set() };
+    for (const comparison of this.#comparisons) comparison.print ??= { at: position, digest };
     this.#inBackground({ procedure: FINGERPRINT, input: { run: this.run, at: position, digest } });
   }
 
   #noteFingerprints({ requests, answers }: AppliedEntry): void {
-    const { at, digest, equal } = this.#comparison;
+    if (this.#comparisons.size === 0) return;
     for (const [index, { procedure, input }] of requests.entries()) {
       if (procedure !== FINGERPRINT || answers[index]?.status !== "done") continue;
       // Only this class writes the input.
-      const print = input as FingerprintInput;
-      if (print.at === at && print.digest === digest) equal.add(print.run);
+      const { run, at, digest } = input as FingerprintInput;
+      for (const { print, equal } of this.#comparisons)
+        if (print?.at === at && print.digest === digest) equal.add(run);
     }
-    if (equal.size > this.members().length / 2) this.#agreedAt = at;
+    for (const comparison of this.#comparisons)
+      if (comparison.equal.size > this.members().length / 2) comparison.isAgreed = true;
   }
 
   /** Stores the time after the wall clock was set, so that it is known after a crash. */

@@ -154,7 +154,7 @@ describe("a snapshot is not stored", () => {
 
   it("if the others do not say that theirs are equal", async () => {
     const seeds = new MemorySeeds();
-    const a = await cluster.open("a", { stallMs: 500 });
+    const a = await cluster.open("a", { agreeMs: 500 });
     const b = await cluster.open("b");
     b.connection.setUp(false);
     await expect(saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() })).rejects.toThrow(
