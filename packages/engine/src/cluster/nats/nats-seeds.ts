@@ -15,6 +15,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { LogUnavailable } from "../../store/log.ts";
 import {
+  type CopyOptions,
   type KeptSnapshot,
   type NewSnapshot,
   refuseOlder,
@@ -125,12 +126,12 @@ export class NatsSeeds implements Seeds {
     return lacking === undefined ? undefined : `parts of the snapshot of entry ${lacking.position} are missing`;
   }
 
-  async copy(snapshot: KeptSnapshot, file: string, onCopied: (bytes: number) => void = () => {}): Promise<void> {
+  async copy(snapshot: KeptSnapshot, file: string, options: CopyOptions = {}): Promise<void> {
     const { index } = await this.#again(() => this.#read());
     const stored = index.kept.find(({ id }) => id === snapshot.id);
     if (stored === undefined) throw new Error(`the snapshot of entry ${snapshot.position} is not kept any more`);
     try {
-      await this.#copyTo(stored, file, onCopied);
+      await this.#copyTo(stored, file, options);
     } catch (error) {
       await rm(file, { force: true });
       throw error;
@@ -172,7 +173,9 @@ export class NatsSeeds implements Seeds {
         signal?.throwIfAborted();
         const data = await partsOf(handle, at, Math.min(MAX_IN_FLIGHT, count - at));
         for (const part of data) hash.update(part);
-        await Promise.all(data.map((part, index) => this.#again(() => this.#publish(`${id}.${at + index}`, part))));
+        await Promise.all(
+          data.map((part, index) => this.#again(() => this.#publish(`${id}.${at + index}`, part), signal)),
+        );
       }
       return { bytes, sha256: hash.digest("hex") };
     } finally {
@@ -183,7 +186,7 @@ export class NatsSeeds implements Seeds {
   async #copyTo(
     { id, bytes, sha256, position }: Stored,
     file: string,
-    onCopied: (bytes: number) => void,
+    { onCopied, signal }: CopyOptions,
   ): Promise<void> {
     const hash = createHash("sha256");
     let copied = 0;
@@ -191,13 +194,16 @@ export class NatsSeeds implements Seeds {
     try {
       const count = Math.ceil(bytes / PART_BYTES);
       for (let at = 0; at < count; at += MAX_IN_FLIGHT) {
+        signal?.throwIfAborted();
         const indexes = Array.from({ length: Math.min(MAX_IN_FLIGHT, count - at) }, (_, index) => at + index);
-        const parts = await Promise.all(indexes.map((index) => this.#again(() => this.#readPart(`${id}.${index}`))));
+        const parts = await Promise.all(
+          indexes.map((index) => this.#again(() => this.#readPart(`${id}.${index}`), signal)),
+        );
         for (const part of parts) {
           hash.update(part);
           await handle.writeFile(part);
           copied += part.length;
-          onCopied(copied);
+          onCopied?.(copied);
         }
       }
       if (hash.digest("hex") !== sha256) throw new Error(`the snapshot of entry ${position} is damaged`);
@@ -248,8 +254,8 @@ export class NatsSeeds implements Seeds {
     });
   }
 
-  /** Tries again what failed because of the servers. */
-  async #again<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  /** Tries again what failed because of the servers, unless the signal has aborted. */
+  async #again<Result>(attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const endsAt = this.#clock.monotonic() + STALL_MS;
     for (;;) {
       try {
@@ -257,7 +263,7 @@ export class NatsSeeds implements Seeds {
       } catch (error) {
         const problem = permissionProblem(error, this.#parts.cluster);
         if (problem !== undefined) throw problem;
-        if (!mayPass(error)) throw error;
+        if (!mayPass(error) || signal?.aborted === true) throw error;
         if (this.#clock.monotonic() >= endsAt) throw unavailable(error);
         await new Promise<void>((resolve) => this.#clock.after(RETRY_MS, resolve));
       }

@@ -10,7 +10,7 @@ import type { Snapshot } from "./snapshot.ts";
 
 export interface InboxParts {
   readonly replica: ReplicaHost;
-  readonly reopen: () => Promise<ReplicaHost>;
+  readonly reopen: (signal: AbortSignal) => Promise<ReplicaHost>;
   readonly run: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,7 +46,7 @@ export class Inbox {
   /** Up to this entry no reads are run: one of them may have ended the thread. */
   #withoutReads = 0;
   #problem: string | undefined;
-  #isStopped = false;
+  readonly #ended = new AbortController();
   #pumping: Promise<void> | undefined;
   #wake: (() => void) | undefined;
 
@@ -90,12 +90,13 @@ export class Inbox {
     return (await this.#replica.read([request], time))[0];
   }
 
-  async snapshot(file: string): Promise<Snapshot> {
-    return this.#replica.snapshot(file);
+  async snapshot(file: string, signal: AbortSignal): Promise<Snapshot> {
+    return this.#replica.snapshot(file, signal);
   }
 
+  /** Applies no further entry. A replica that is being opened again is given up. */
   stop(): void {
-    this.#isStopped = true;
+    this.#ended.abort();
     this.#wake?.();
   }
 
@@ -127,7 +128,7 @@ export class Inbox {
     this.#note(result.failure?.reason);
     if (result.failure === undefined) return;
     if (result.failure.fatal) {
-      this.#isStopped = true;
+      this.stop();
       this.#parts.onFatal(result.failure.reason);
     } else await this.#pause();
   }
@@ -148,14 +149,19 @@ export class Inbox {
     this.#withoutReads = lastPosition;
     if (this.#isStopped) return;
     try {
-      this.#replica = await this.#parts.reopen();
+      this.#replica = await this.#parts.reopen(this.#ended.signal);
       const { state, membership } = this.#replica.opened;
       if (state.position < this.#applied) this.#parts.onFatal(`the replica is lost: ${message}`);
       else this.#parts.onReopened(membership, this.#hasMissed(state));
     } catch (error) {
+      if (this.#isStopped) return;
       this.#note(error instanceof Error ? error.message : String(error));
       await this.#pause();
     }
+  }
+
+  get #isStopped(): boolean {
+    return this.#ended.signal.aborted;
   }
 
   #hasMissed({ position, applied }: ReplicaState): boolean {

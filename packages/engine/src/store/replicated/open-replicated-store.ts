@@ -27,6 +27,8 @@ export interface ReplicatedStoreOptions
   readonly seeds?: Seeds;
   /** Called while a snapshot is copied, with the number of bytes that were copied. */
   readonly onCopying?: SeedOptions["onCopying"];
+  /** Aborts the copying of a snapshot while the store is opened. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -59,6 +61,7 @@ async function openOnce<Procedures extends ProcedureTable>({
   procedures,
   seeds,
   onCopying,
+  signal,
   run = randomUUID(),
   logger = silentLogger,
   clock = systemClock,
@@ -67,8 +70,8 @@ async function openOnce<Procedures extends ProcedureTable>({
 }: ReplicatedStoreOptions): Promise<ReplicatedStore<Procedures>> {
   const { identity } = await parts.log.state();
   const place = { driver: defaultDriver(), identity, run };
-  const seeding = { log: parts.log, seeds, node: parts.node, logger, onCopying };
-  const open = async (): Promise<ReplicaHost> => {
+  const open = async (ended: AbortSignal | undefined): Promise<ReplicaHost> => {
+    const seeding = { log: parts.log, seeds, node: parts.node, logger, onCopying, signal: ended };
     const { first } = await parts.log.state();
     if (file !== undefined) {
       const openFile = (): Promise<ReplicaHost> => openThreadReplica(procedures, { ...place, file, seed: undefined });
@@ -94,7 +97,7 @@ async function openOnce<Procedures extends ProcedureTable>({
     if (state === "quarantined" && file !== undefined) noteUnsynced(file);
     parts.onEnded?.(state);
   };
-  const replica = await open();
+  const replica = await open(signal);
   const clocks = { clock, timeoutClock };
   const store = new ReplicatedStore<Procedures>({
     ...parts,

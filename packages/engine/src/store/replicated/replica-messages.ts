@@ -71,7 +71,10 @@ export interface ReplicaHost {
   read(requests: readonly Request[], time: BatchTime): Promise<readonly Answer[]>;
   /** Answers to the last entry of a run; undefined if they are not kept. */
   answersOf(run: string): Promise<{ readonly n: number; readonly answers: readonly Answer[] | undefined } | undefined>;
-  /** Writes a copy of the database to a new file. Entries are applied meanwhile, unless the replica is in memory. */
-  snapshot(target: string): Promise<Snapshot>;
+  /**
+   * Writes a copy of the database to a new file. Entries are applied meanwhile, unless the replica is in memory. Rejects
+   * as soon as the signal aborts, and then leaves no file.
+   */
+  snapshot(target: string, signal: AbortSignal): Promise<Snapshot>;
   close(): Promise<void>;
 }

@@ -1,12 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { systemClock } from "../../kernel/clock.ts";
 import type { BatchTime } from "../log-time.ts";
-import { integrityProblem, runInThread } from "../query-thread.ts";
-import { snapshotDatabase } from "../snapshot.ts";
 import type { Request } from "../thread-messages.ts";
+import { copyReplica } from "./copy-replica.ts";
 import type { ReplicaPlace } from "./open-replica.ts";
 import type { EntryToApply, OpenedReplica, ReplicaHost } from "./replica-messages.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /** Data that the thread is started with. */
 export interface ReplicaThreadStart {
@@ -31,22 +28,6 @@ export type FromReplicaThread =
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-}
-
-const STATE = "SELECT identity, position FROM replica_state";
-/** How long the position of a copy may take to be read, in milliseconds. */
-const STATE_TIMEOUT_MS = 60_000;
-
-/** Copies a replica in a thread of its own, so that no entry has to wait, and checks the copy, which says its position. */
-async function copyReplica({ file, identity, driver }: FileReplicaPlace, target: string): Promise<Snapshot> {
-  const options = { clock: systemClock, driver, signal: new AbortController().signal };
-  await snapshotDatabase({ ...options, file, target });
-  const problem = await integrityProblem({ ...options, file: target });
-  if (problem !== undefined) throw new Error(`the copy of the replica is damaged: ${problem}`);
-  const [row] = await runInThread(STATE, [], { ...options, file: target, timeoutMs: STATE_TIMEOUT_MS });
-  return row === undefined
-    ? { identity, position: 0 }
-    : { identity: String(row.identity), position: Number(row.position) };
 }
 
 type FileReplicaPlace = ReplicaPlace & { readonly file: string };
@@ -88,7 +69,10 @@ export async function openThreadReplica(procedures: URL, place: FileReplicaPlace
     apply: (entries) => call({ method: "apply", entries }),
     read: (requests, time) => call({ method: "read", requests, time }),
     answersOf: (run) => call({ method: "answersOf", run }),
-    snapshot: (target) => copyReplica(place, target),
+    snapshot: (target, signal) => {
+      const { file, identity, driver } = place;
+      return copyReplica({ file, identity, driver, target }, signal);
+    },
     async close() {
       if (ended !== undefined) return;
       try {

@@ -7,8 +7,8 @@ import type { RunState } from "./replica-tables.ts";
 export interface ReplicatedStoreParts {
   readonly log: Log;
   readonly replica: ReplicaHost;
-  /** Opens the replica again after its thread ended. */
-  readonly reopen: () => Promise<ReplicaHost>;
+  /** Opens the replica again after its thread ended. Rejects soon after the signal aborts: the store has ended. */
+  readonly reopen: (signal: AbortSignal) => Promise<ReplicaHost>;
   readonly run: string;
   /** Data folder or machine. When a run joins, the other runs of its node are expelled. */
   readonly node: string;
@@ -38,5 +38,7 @@ export interface ReplicatedStoreParts {
    * store.
    */
   readonly onEnded?: ((state: RunState) => void) | undefined;
+  /** Called once, when `close` is called. */
+  readonly onClosing?: (() => void) | undefined;
   readonly onClosed?: (() => void) | undefined;
 }

@@ -201,9 +201,9 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     throw storeUnavailable("a majority of the engines did not say that their data are equal", "not_written");
   }
 
-  /** Writes a copy of the replica to a new file. */
-  async snapshot(file: string): Promise<Snapshot> {
-    return this.#inbox.snapshot(file);
+  /** Writes a copy of the replica to a new file. Rejects as soon as the signal aborts. */
+  async snapshot(file: string, signal: AbortSignal = new AbortController().signal): Promise<Snapshot> {
+    return this.#inbox.snapshot(file, signal);
   }
 
   /** Data folder or machine of this run. */
@@ -233,7 +233,10 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#leave().finally(() => this.#parts.onClosed?.());
+    if (this.#closing === undefined) {
+      this.#parts.onClosing?.();
+      this.#closing = this.#leave().finally(() => this.#parts.onClosed?.());
+    }
     return this.#closing;
   }
 
@@ -355,8 +358,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       if (procedure !== FINGERPRINT || answers[index]?.status !== "done") continue;
       // Only this class writes the input.
       const { run, at, digest } = input as FingerprintInput;
-      for (const { print, equal } of this.#comparisons)
-        if (print?.at === at && print.digest === digest) equal.add(run);
+      for (const { print, equal } of this.#comparisons) if (print?.at === at && print.digest === digest) equal.add(run);
     }
     for (const comparison of this.#comparisons)
       if (comparison.equal.size > this.members().length / 2) comparison.isAgreed = true;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, it } from "vitest";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { ProcedureTable } from "../../kernel/store-contract.ts";
@@ -20,8 +21,14 @@ async function openFragile(node: string) {
   const { identity } = await log.state();
   const run = `${node}/0`;
   const database = openMemoryDatabase(ledgerModule, { seed: undefined, driver: defaultDriver() });
-  const fragile = { endsNext: false };
-  const reopen = async (): Promise<ReplicaHost> => {
+  const fragile = { endsNext: false, staysEnded: false, isReopening: false };
+  const reopen = async (signal?: AbortSignal): Promise<ReplicaHost> => {
+    if (fragile.staysEnded && signal !== undefined) {
+      // As a replica that is made anew from a large snapshot.
+      fragile.isReopening = true;
+      await once(signal, "abort");
+      signal.throwIfAborted();
+    }
     const replica = new Replica(database, ledgerModule, { identity, run });
     return {
       opened: replica.opened,
@@ -86,5 +93,15 @@ it("a replica that restarts knows the members, and reports the runs that are gon
   await store.expel(other.store.run);
   expect(store.members()).toEqual([store.run]);
   expect(gone).toEqual([[other.store.run]]);
+  await store.abort();
+});
+
+it("a replica that is being made anew is given up when its store ends", async () => {
+  const other = await cluster.open("a");
+  const { store, fragile } = await openFragile("b");
+  fragile.endsNext = true;
+  fragile.staysEnded = true;
+  await other.store.call("add", "1");
+  await expect.poll(() => fragile.isReopening).toBe(true);
   await store.abort();
 });

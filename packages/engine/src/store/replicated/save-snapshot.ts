@@ -12,7 +12,8 @@ export interface SnapshotSource {
   catchUp(): Promise<void>;
   /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
   agree(): Promise<void>;
-  snapshot(file: string): Promise<Snapshot>;
+  /** Rejects as soon as the signal aborts. */
+  snapshot(file: string, signal: AbortSignal): Promise<Snapshot>;
 }
 
 export interface SaveOptions {
@@ -42,7 +43,7 @@ export interface LogAndSnapshots {
  */
 export async function saveSnapshot(
   store: SnapshotSource,
-  { log, seeds, draft, after, signal, onBegin }: SaveOptions,
+  { log, seeds, draft, after, signal = new AbortController().signal, onBegin }: SaveOptions,
 ): Promise<Snapshot | undefined> {
   // Asked before the append: some servers know what was appended only some time later.
   const state = await log.state();
@@ -54,10 +55,10 @@ export async function saveSnapshot(
   try {
     const found = { state, kept: await seeds.list(state.identity) };
     if (after !== undefined && !isSnapshotDue(found, after)) return undefined;
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     onBegin?.();
     await rm(draft, { force: true });
-    snapshot = await store.snapshot(draft);
+    snapshot = await store.snapshot(draft, signal);
     if (found.state.identity !== snapshot.identity)
       throw new LogChanged("the log is not the one of this replica any more");
     await store.agree();

@@ -60,8 +60,8 @@ function withCopy({ store }: TestNode, onCopied: (file: string) => void): Snapsh
   return {
     ...{ run: store.run, node: store.node, members: () => store.members() },
     ...{ catchUp: () => store.catchUp(), agree: () => store.agree() },
-    async snapshot(file) {
-      const copy = await store.snapshot(file);
+    async snapshot(file, signal) {
+      const copy = await store.snapshot(file, signal);
       onCopied(file);
       return copy;
     },

@@ -23,6 +23,7 @@ export interface SeedOptions {
   readonly logger: Logger;
   /** Called when a snapshot is copied, with the number of bytes that were copied. */
   readonly onCopying?: ((snapshot: KeptSnapshot, copied: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -30,7 +31,7 @@ export interface SeedOptions {
  * empty, because there is no snapshot and the log has all entries. Rejects with LogTruncated if it lacks some.
  */
 export async function seedReplica(options: SeedOptions): Promise<boolean> {
-  const { log, seeds, file, isLate = false, logger } = options;
+  const { log, seeds, file, isLate = false, logger, signal } = options;
   if (!isLate && isUsable(file)) return true;
   const { identity, first } = await log.state();
   const draft = `${file}.seed`;
@@ -41,7 +42,7 @@ export async function seedReplica(options: SeedOptions): Promise<boolean> {
       return true;
     }
   } catch (error) {
-    if (first > 1) throw error;
+    if (first > 1 || signal?.aborted === true) throw error;
     logger.warn("no snapshot can be read; the replica is made from the whole log", { error });
   }
   if (first > 1)
@@ -62,6 +63,7 @@ async function copyBest(
       await copyFirst(seeds, choices, options);
       return true;
     } catch (error) {
+      options.signal?.throwIfAborted();
       // Newer ones may have taken their places meanwhile.
       const kept = await seeds.list(identity);
       const isReplaced = choices.some(({ id }) => !kept.some((one) => one.id === id));
@@ -105,7 +107,12 @@ function quarantinedNodes(file: string): readonly string[] {
 async function copyFirst(
   seeds: Seeds,
   [first, ...others]: readonly KeptSnapshot[],
-  { draft, logger, onCopying }: Pick<SeedOptions, "logger" | "onCopying"> & { readonly draft: string },
+  {
+    draft,
+    logger,
+    onCopying,
+    signal,
+  }: Pick<SeedOptions, "logger" | "onCopying" | "signal"> & { readonly draft: string },
 ): Promise<void> {
   if (first === undefined) return;
   const { position, bytes } = first;
@@ -113,11 +120,11 @@ async function copyFirst(
   onCopying?.(first, 0);
   logger.info("a replica is made from a snapshot", { position, bytes });
   try {
-    await seeds.copy(first, draft, (copied) => onCopying?.(first, copied));
+    await seeds.copy(first, draft, { onCopied: (copied) => onCopying?.(first, copied), signal });
   } catch (error) {
-    if (others.length === 0) throw error;
+    if (others.length === 0 || signal?.aborted === true) throw error;
     logger.warn("a snapshot could not be read; the one before is taken", { position, error });
-    await copyFirst(seeds, others, { draft, logger, onCopying });
+    await copyFirst(seeds, others, { draft, logger, onCopying, signal });
   }
 }
 

@@ -21,11 +21,8 @@ export interface KeptSnapshot extends NewSnapshot {
 export interface Seeds {
   /** Returns the complete snapshots of a log, the newest first. */
   list(identity: string): Promise<readonly KeptSnapshot[]>;
-  /**
-   * Writes a snapshot to a new file. Rejects if the copy is not what was stored, and then leaves no file. `onCopied`
-   * is called with the number of bytes that were copied.
-   */
-  copy(snapshot: KeptSnapshot, file: string, onCopied?: (bytes: number) => void): Promise<void>;
+  /** Writes a snapshot to a new file. Rejects if the copy is not what was stored, and then leaves no file. */
+  copy(snapshot: KeptSnapshot, file: string, options?: CopyOptions): Promise<void>;
   /** Resolves with the reason why entries that a log's snapshots contain must not be removed, or with undefined. */
   cutProblem(identity: string): Promise<string | undefined>;
   /**
@@ -33,6 +30,13 @@ export interface Seeds {
    * which `isAlive` is true. A run that is not alive loses it.
    */
   claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined>;
+}
+
+export interface CopyOptions {
+  /** Called with the number of bytes that were copied. */
+  readonly onCopied?: (bytes: number) => void;
+  /** Rejects soon after it aborts. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface SeedClaim {

@@ -45,7 +45,7 @@ export class SnapshotTaker {
     this.#stopTicking = every(this.#parts.clock, LOOK_EVERY_MS, () => this.#tick());
   }
 
-  /** Ends. A snapshot that is under way is not completed; resolves when its copy, which cannot be interrupted, is made. */
+  /** Ends. A snapshot that is under way is given up at once, also its copy. */
   async stop(): Promise<void> {
     this.#stopTicking();
     this.#abort.abort();

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { type KeptSnapshot, type NewSnapshot, refuseOlder, type SeedClaim, type Seeds } from "../seeds.ts";
+import {
+  type CopyOptions,
+  type KeptSnapshot,
+  type NewSnapshot,
+  refuseOlder,
+  type SeedClaim,
+  type Seeds,
+} from "../seeds.ts";
 
 /** Snapshots in memory. */
 export class MemorySeeds implements Seeds {
@@ -10,7 +17,7 @@ export class MemorySeeds implements Seeds {
   /** Called before a snapshot is stored. It may throw. */
   beforePut = (): void => {};
   /** Called before a snapshot is copied. */
-  beforeCopy = async (): Promise<void> => {};
+  beforeCopy = async (_signal: AbortSignal | undefined): Promise<void> => {};
   /** Number of times that the claim of another run was respected. */
   refusals = 0;
   #claim: { readonly run: string } | undefined;
@@ -19,8 +26,9 @@ export class MemorySeeds implements Seeds {
     return this.#kept.map(({ snapshot }) => snapshot).filter((snapshot) => snapshot.identity === identity);
   }
 
-  async copy({ id, position }: KeptSnapshot, file: string): Promise<void> {
-    await this.beforeCopy();
+  async copy({ id, position }: KeptSnapshot, file: string, { signal }: CopyOptions = {}): Promise<void> {
+    await this.beforeCopy(signal);
+    signal?.throwIfAborted();
     const found = this.#kept.find(({ snapshot }) => snapshot.id === id);
     if (found === undefined) throw new Error(`the snapshot of entry ${position} is not kept any more`);
     if (id === this.damaged) throw new Error(`the snapshot of entry ${position} is damaged`);
