@@ -23,8 +23,8 @@ const shop = defineModule({
   config: z.unknown(),
   async start({ config, provideFunction }) {
     started.push(config);
-    if (fails) throw new Error("a test");
     await held;
+    if (fails) throw new Error("a test");
     provideFunction({ id: "shop::count", summary: "Counts", input: z.unknown(), handle: () => started.length });
     return { stop: () => void stopped++ };
   },
@@ -100,6 +100,24 @@ it("starts a module again for which this was asked while it was being started", 
   await Promise.all([restarting, again]);
   expect([started, stopped]).toEqual([[1, 1, 1], 2]);
   expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
+});
+
+it("starts a module again whose first start failed after this was asked", async () => {
+  await engine.applyModules([]);
+  hold();
+  const applied = engine.applyModules([{ name: "svc-shop", config: 1 }]);
+  await turn();
+  const restarting = engine.restartModule("svc-shop");
+  fails = true;
+  release();
+  expect(await applied).toEqual([]);
+  await turn();
+  expect(engine.moduleStates()).toMatchObject([{ state: "failed", reason: "a test" }]);
+  fails = false;
+  await pauseEnds();
+  await restarting;
+  expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
+  expect(await engine.call("shop::count", null)).toBe(started.length);
 });
 
 it("stops a module that is being started when the engine stops", async () => {

@@ -62,8 +62,10 @@ export class ModuleHost {
     string,
     { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
   >();
-  /** Starts that are under way, and stops before a new start, by instance. They never reject. */
-  readonly #starting = new Map<string, Promise<void>>();
+  /** Starts that are under way, and stops before a new start, by instance. They resolve with whether they failed. */
+  readonly #starting = new Map<string, Promise<boolean>>();
+  /** Instances that are started again until that succeeds. */
+  readonly #startingAgain = new Set<string>();
   /** What should run, by instance. */
   #requested: ReadonlyMap<string, ModuleRequest> = new Map();
   #isEnding = false;
@@ -115,7 +117,7 @@ export class ModuleHost {
 
   /**
    * Starts, reconfigures and stops modules until exactly the requested ones run. Returns one message for each module
-   * that could not be started; the others run.
+   * that could not be started; the others run, or are started again.
    */
   async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
     const wanted = new Map(requests.map((request) => [instanceOf(request), request]));
@@ -135,10 +137,12 @@ export class ModuleHost {
       } catch (error) {
         if (error instanceof NotWanted) continue;
         const reason = (error as Error).message;
-        this.#failed.set(instanceOf(request), { request, reason, atMs: this.#ports.clock.now() });
         // The reason is written for users; the stack only helps developers of the module.
         this.#ports.log.error("a module could not be started", { module: instanceOf(request), reason });
         this.#ports.log.debug("why a module could not be started", { module: instanceOf(request), error });
+        // `restart` was called meanwhile: its store has ended, so that says nothing about the next attempt.
+        if (this.#startingAgain.has(instanceOf(request))) continue;
+        this.#failed.set(instanceOf(request), { request, reason, atMs: this.#ports.clock.now() });
         problems.push(`${instanceOf(request)}: ${reason}`);
       }
     }
@@ -147,24 +151,36 @@ export class ModuleHost {
 
   /**
    * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. A start
-   * that is under way is awaited before. Ends if the module is not requested any more. Meanwhile calls of its functions
-   * fail with `draining`.
+   * that is under way is awaited before, also one that fails: perhaps because of what the module is started again for.
+   * Ends if the module is not requested any more. Meanwhile calls of its functions fail with `draining`.
    */
   async restart(instanceName: string): Promise<void> {
     const starting = this.#starting.get(instanceName);
-    if (starting !== undefined) await starting;
+    const hasFailed = starting !== undefined && (await starting);
     const running = this.#running.get(instanceName);
-    if (running === undefined) return;
+    if (running === undefined) {
+      if (hasFailed && !this.#startingAgain.has(instanceName)) await this.#startAgain(instanceName);
+      return;
+    }
     const admitCalls = refuseWhileStartingAgain(running.provider, this.#ports.registry);
     try {
-      await this.#startAgain(instanceName, running);
+      await this.#asStarting(instanceName, () => this.#stop(running));
+      await this.#startAgain(instanceName);
     } finally {
       admitCalls();
     }
   }
 
-  async #startAgain(instanceName: string, running: Running): Promise<void> {
-    await this.#asStarting(instanceName, () => this.#stop(running));
+  async #startAgain(instanceName: string): Promise<void> {
+    this.#startingAgain.add(instanceName);
+    try {
+      await this.#startUntilItRuns(instanceName);
+    } finally {
+      this.#startingAgain.delete(instanceName);
+    }
+  }
+
+  async #startUntilItRuns(instanceName: string): Promise<void> {
     for (;;) {
       const request = this.#requested.get(instanceName);
       if (request === undefined || this.#isEnding) return;
@@ -236,18 +252,20 @@ export class ModuleHost {
   }
 
   async #asStarting(instanceName: string, action: () => Promise<void>): Promise<void> {
-    let ended = (): void => {};
+    let ended = (_hasFailed: boolean): void => {};
     this.#starting.set(
       instanceName,
       new Promise((resolve) => {
         ended = resolve;
       }),
     );
+    let hasFailed = true;
     try {
       await action();
+      hasFailed = false;
     } finally {
       this.#starting.delete(instanceName);
-      ended();
+      ended(hasFailed);
     }
   }
 
