@@ -3,6 +3,7 @@ import { event } from "../modules/event/index.ts";
 import { until } from "../modules/queue/testing/queue-engine.ts";
 import { state } from "../modules/state/index.ts";
 import type { InMemoryEngine, InMemoryWorker } from "../testing/in-memory-engine.ts";
+import { accessTo } from "../testing/restricted.ts";
 import { ClusterEngines } from "./testing/cluster-engines.ts";
 
 interface Seen {
@@ -14,14 +15,27 @@ interface Seen {
 let engines: ClusterEngines;
 let byName: Map<string, InMemoryEngine>;
 let seen: Seen[];
+/** What the appends of engine a wait for, and their number. */
+let held: Promise<void>;
+let appends: number;
 
 beforeEach(async () => {
   engines = new ClusterEngines();
   byName = new Map();
   seen = [];
+  held = Promise.resolve();
+  appends = 0;
+  const beforeStored = (): Promise<void> => {
+    appends += 1;
+    return held;
+  };
   for (const name of ["a", "b", "c"]) {
     const config = { "svc-state": { adapter: { name: "file_based" } }, "svc-event": {} };
-    byName.set(name, await engines.start(name, { modules: [state, event], config }));
+    const engine = await engines.start(name, {
+      ...{ modules: [state, event], config },
+      ...(name === "a" ? { logFaults: { beforeStored } } : {}),
+    });
+    byName.set(name, engine);
   }
 });
 afterEach(() => engines.stop());
@@ -152,6 +166,28 @@ describe("state triggers of a cluster", () => {
     });
     await until("it was delivered", () => seen.length > 0);
     expect(seen).toMatchObject([{ node: "b", key: "k", version: 1 }]);
+  });
+
+  it("are not called for a change if they lost the permission while it was asked which engine calls them", async () => {
+    const [owner] = await bind(["a"]);
+    const guest = await engineOf("a").connectWorker({ name: "guest", access: accessTo(["on::change"]) });
+    register(guest, "state", { scope: "s" }, "guests");
+    await engines.cluster.exchange();
+    let release = (): void => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    appends = 0;
+    await set("c", "k");
+    await until("engine a asks", () => appends > 0);
+    owner?.say({ type: "unregistertrigger", id: "t" });
+    await engines.cluster.exchange();
+    release();
+    await engines.cluster.advance(500);
+    expect(seen).toEqual([]);
+    expect(engineOf("a").directory.triggers()).toMatchObject([
+      { status: "error", reason: expect.stringContaining("state::get") },
+    ]);
   });
 
   it("make one event of a change for equal subscribers at several engines", async () => {

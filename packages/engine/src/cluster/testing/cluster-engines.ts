@@ -4,7 +4,7 @@ import { openReplicatedStore } from "../../store/replicated/open-replicated-stor
 import type { ReplicatedStore } from "../../store/replicated/replicated-store.ts";
 import type { InMemoryEngine, InMemoryWorker } from "../../testing/in-memory-engine.ts";
 import { Expulsion, storeRunOf } from "../expel.ts";
-import { type LogConnection, MemoryLog } from "./memory-log.ts";
+import { type LogConnection, type LogFaults, MemoryLog } from "./memory-log.ts";
 
 interface Node {
   readonly engine: InMemoryEngine;
@@ -20,7 +20,10 @@ export class ClusterEngines {
   readonly #nodes: Node[] = [];
   readonly #stopVoting: (() => void)[] = [];
 
-  async start(name: string, options: ClusterEngineOptions): Promise<InMemoryEngine> {
+  async start(
+    name: string,
+    { logFaults, ...options }: ClusterEngineOptions & { readonly logFaults?: LogFaults },
+  ): Promise<InMemoryEngine> {
     const connections: LogConnection[] = [];
     const stores: ReplicatedStore<ProcedureTable>[] = [];
     const openStoreOf =
@@ -28,7 +31,7 @@ export class ClusterEngines {
       async <Procedures extends ProcedureTable>({ procedures, clock, timeoutClock }: Parameters<OpenStore>[0]) => {
         const log = this.#logs.get(procedures.href) ?? new MemoryLog();
         this.#logs.set(procedures.href, log);
-        const connection = log.connect();
+        const connection = log.connect(logFaults);
         connections.push(connection);
         const store = await openReplicatedStore<Procedures>({
           ...{ log: connection, node: name, run: storeRunOf(run, stores.length), file: undefined, procedures },
