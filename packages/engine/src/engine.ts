@@ -215,7 +215,7 @@ class Engine implements RunningEngine {
             own: () => this.#nodeFacts(),
             gone: () => kernel.nodes?.gone() ?? [],
             drain: kernel.nodes && {
-              start: (timeoutMs, options) => kernel.nodes?.drain.start(timeoutMs, options),
+              start: async (timeoutMs, options) => kernel.nodes?.drain.start(timeoutMs, options),
               end: () => kernel.nodes?.drain.end(),
             },
           },

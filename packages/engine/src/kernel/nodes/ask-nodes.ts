@@ -28,7 +28,15 @@ interface Question {
   readonly waiting: Map<Peer | undefined, string>;
   /** Why nodes did not answer, by name. */
   readonly problems: Map<string, string>;
+  /** Returns whether no further answer is needed after this one. */
+  readonly isEnough: (answer: Payload) => boolean;
   readonly settle: () => void;
+}
+
+interface AskOptions {
+  /** How long answers are waited for, in milliseconds. Default 500. */
+  readonly waitMs?: number;
+  readonly isEnough?: Question["isEnough"];
 }
 
 export interface AskNodesParts {
@@ -62,7 +70,11 @@ export class AskNodes implements NodeQuestions {
     return () => this.#answerers.delete(topic);
   }
 
-  ask(topic: string, payload: Payload): Promise<NodeAnswers> {
+  ask(
+    topic: string,
+    payload: Payload,
+    { waitMs = WAIT_MS, isEnough = () => false }: AskOptions = {},
+  ): Promise<NodeAnswers> {
     const { clock, name, peers, gone } = this.#parts;
     const id = randomUUID();
     return new Promise((resolve) => {
@@ -74,8 +86,9 @@ export class AskNodes implements NodeQuestions {
         const answers = question.answers.sort((one, other) => (one.node < other.node ? -1 : 1));
         resolve({ answers, missing, problems, gone: [...gone()].sort() });
       };
-      const question: Question = { answers: [], waiting: new Map([[undefined, name]]), problems: new Map(), settle };
-      const cancel = clock.after(WAIT_MS, settle);
+      const waiting = new Map([[undefined, name]]);
+      const question: Question = { answers: [], waiting, problems: new Map(), isEnough, settle };
+      const cancel = clock.after(waitMs, settle);
       for (const peer of peers()) {
         if (this.#questions.size >= MAX_WAITING) question.problems.set(peer.name, TOO_MANY);
         else {
@@ -123,7 +136,7 @@ export class AskNodes implements NodeQuestions {
     question.waiting.delete(from);
     if (typeof answer === "string") question.problems.set(node, answer);
     else question.answers.push({ node, answer });
-    if (question.waiting.size === 0) question.settle();
+    if (question.waiting.size === 0 || (typeof answer !== "string" && question.isEnough(answer))) question.settle();
   }
 
   async #answerOf(topic: string, question: Payload): Promise<Payload | string> {

@@ -28,6 +28,8 @@ export interface DrainPorts {
   readonly triggers: Pick<TriggerRegistry, "configuredWorkerOf">;
   /** Returns whether a peer takes workers. */
   readonly hasPeerUp: () => boolean;
+  /** Resolves with whether a peer promises to take workers: it is not drained at the same time. */
+  readonly askToStay: () => Promise<boolean>;
   /** Notifies the peers whether they may give calls to this node. */
   readonly notifyPeers: (isDraining: boolean) => void;
 }
@@ -65,16 +67,17 @@ export class Drain {
 
   /**
    * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. A second start
-   * only changes the time limit. Throws CallError if there is no other node for the workers, unless `force` is set, and
-   * if the engine stops.
+   * only changes the time limit. Rejects with CallError if there is no other node for the workers, unless `force` is set,
+   * and if the engine stops.
    */
-  start(timeoutMs: number, { force }: { readonly force: boolean }): void {
+  async start(timeoutMs: number, { force }: { readonly force: boolean }): Promise<void> {
     this.#refuseAtEnd();
-    if (this.#state === "up" && !force && !this.#ports.hasPeerUp())
+    if (this.#state === "up" && !force && !(await this.#ports.askToStay()))
       throw new CallError(
         "invalid_request",
         "no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
       );
+    this.#refuseAtEnd();
     this.#start(timeoutMs);
   }
 

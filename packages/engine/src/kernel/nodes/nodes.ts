@@ -24,6 +24,7 @@ import { PeerMirror } from "./peer-mirror.ts";
 import { type NodeIdentity, type PeerListener, PeerTable } from "./peer-table.ts";
 import { RemoteCalls } from "./remote-calls.ts";
 import { RemoteChannels } from "./remote-channels.ts";
+import { StayPromises } from "./stay-promises.ts";
 
 /** Hexadecimal digits at the end of a channel's id that name its home. */
 const HOME_DIGITS = 12;
@@ -145,8 +146,15 @@ export class Nodes implements PeerListener {
     });
     this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
     ports.channels.setHome(homeOf(identity.run));
+    const stays = new StayPromises({
+      questions: this.questions,
+      run: identity.run,
+      isUp: () => this.drain.state === "up",
+      peers: () => this.peers(),
+    });
     this.drain = new Drain({
       ...ports,
+      askToStay: () => stays.ask(),
       hasPeerUp: () => [...this.peers()].some(({ state }) => state === "up"),
       notifyPeers: (isDraining) => this.#table.setState(isDraining ? "draining" : "up"),
     });

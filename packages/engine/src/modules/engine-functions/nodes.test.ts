@@ -74,7 +74,7 @@ describe("engine::nodes::list in a cluster", () => {
             },
             gone: () => engine.kernel.nodes?.gone() ?? [],
             drain: {
-              start: (timeoutMs, options) => engine.kernel.nodes?.drain.start(timeoutMs, options),
+              start: async (timeoutMs, options) => engine.kernel.nodes?.drain.start(timeoutMs, options),
               end: () => engine.kernel.nodes?.drain.end(),
             },
           },
@@ -209,6 +209,25 @@ describe("engine::nodes::list in a cluster", () => {
     expect(a.kernel.nodes?.drain.state).not.toBe("up");
   });
 
+  it.each([2, 3])("drains all but one of %d engines that are to be drained at the same time", async (count) => {
+    const names = ["a", "b", "c"].slice(0, count);
+    const engines = new Map<string, InMemoryEngine>();
+    for (const name of names) engines.set(name, await start(name, 1));
+    const results = await Promise.allSettled(
+      names.map((node) => engines.get(node)?.call("engine::nodes::drain", { node })),
+    );
+    const refusals = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    expect(refusals).toMatchObject([{ code: "invalid_request", message: expect.stringContaining("no other engine") }]);
+    const states = [...engines.values()].map(({ kernel }) => kernel.nodes?.drain.state);
+    expect(states.filter((state) => state === "up")).toHaveLength(1);
+    // The one that was refused is not drained later either, and the others can be taken back.
+    const [stays = ""] = names.filter((_, at) => results[at]?.status === "rejected");
+    await expect(engines.get(stays)?.call("engine::nodes::drain", { node: stays })).rejects.toThrow("no other engine");
+    for (const node of names) await engines.get(node)?.call("engine::nodes::undrain", { node });
+    await cluster.exchange();
+    await engines.get(stays)?.call("engine::nodes::drain", { node: stays });
+  });
+
   it("says why an engine was not drained, or that nobody knows whether it is", async () => {
     const a = await start("a", 1);
     await cluster.start("b");
@@ -278,7 +297,9 @@ describe("engine::nodes::list in a cluster", () => {
     const a = await cluster.start("a", { clock });
     const { socket, client } = inMemoryPair();
     new Connection(a.kernel, socket);
-    a.kernel.nodes?.drain.start(60_000, { force: false });
+    const started = a.kernel.nodes?.drain.start(60_000, { force: false });
+    await cluster.exchange();
+    await started;
     clock.jumpTo(clock.now() + 3_600_000);
     clock.advance(900);
     expect(a.kernel.sessions.size).toBe(1);

@@ -23,10 +23,10 @@ export interface NodeSources {
   readonly drain: NodeDrain | undefined;
 }
 
-/** Both functions throw CallError if the engine refuses. */
+/** Both functions fail with CallError if the engine refuses. */
 interface NodeDrain {
   /** Workers that still run calls after `timeoutMs` milliseconds are disconnected. `force`: also if no engine is left. */
-  start(timeoutMs: number, options: { readonly force: boolean }): void;
+  start(timeoutMs: number, options: { readonly force: boolean }): Promise<void>;
   end(): void;
 }
 
@@ -155,11 +155,11 @@ function provideDraining(
   { provideFunction, nodes }: Pick<ModuleContext<unknown>, "provideFunction" | "nodes">,
   sources: NodeSources | undefined,
 ): void {
-  nodes?.answer(DRAIN_TOPIC, (question) => {
+  nodes?.answer(DRAIN_TOPIC, async (question) => {
     const { node, timeout_ms: timeoutMs, force } = drainSchema.parse(question.value());
     const drain = node === sources?.own().name ? sources.drain : undefined;
     if (timeoutMs === null) drain?.end();
-    else drain?.start(timeoutMs, { force });
+    else await drain?.start(timeoutMs, { force });
     return Payload.fromValue({ applied: drain !== undefined });
   });
   const change = async (request: DrainRequest): Promise<void> => {
