@@ -184,7 +184,7 @@ function questionsIn(scope: Scope, questions: NodeQuestions | undefined): NodeQu
   return {
     name: questions.name,
     answer: (topic, answer) => scope.add(questions.answer(topic, answer)),
-    ask: (topic, question) => questions.ask(topic, question),
+    ask: (topic, question, options) => questions.ask(topic, question, options),
   };
 }
 

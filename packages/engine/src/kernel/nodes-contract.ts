@@ -13,6 +13,11 @@ export interface NodeAnswers {
   readonly gone: readonly string[];
 }
 
+export interface AskOptions {
+  /** Names of other nodes that are not asked. */
+  readonly without?: ReadonlySet<string>;
+}
+
 /** Questions between the same modules of the nodes of a cluster, e.g. about what each of them recorded. */
 export interface NodeQuestions {
   /** Name of this node. */
@@ -20,5 +25,5 @@ export interface NodeQuestions {
   /** Answers the questions about a topic, those of this node too. A topic is answered by one module. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
   /** Asks all nodes. Resolves within 500 ms, and never rejects. */
-  ask(topic: string, question: Payload): Promise<NodeAnswers>;
+  ask(topic: string, question: Payload, options?: AskOptions): Promise<NodeAnswers>;
 }

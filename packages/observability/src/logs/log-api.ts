@@ -18,7 +18,7 @@ import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
 import { type LogId, logIdOf, logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
-import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
+import { cursorOf, LogQueries, MAX_LIST_BYTES, positionIn } from "./log-queries.ts";
 import type { LogStore } from "./log-store.ts";
 import { LogTail } from "./log-tail.ts";
 import { positionOf } from "./log-tally.ts";
@@ -28,8 +28,6 @@ import type { RecentLogs } from "./recent-logs.ts";
 import { SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Approximate maximum size of one result. Further entries are on the next page. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
 /** Number of imported entries after which the import waits for the disk. */
 const IMPORT_STEP = 1_000;
@@ -260,7 +258,7 @@ export class LogApi {
     const { nodes } = this.#parts.context;
     if (nodes === undefined) return undefined;
     this.#filter(filter);
-    return new (await import("./nodes/merged-logs.ts")).MergedLogs(nodes);
+    return new (await import("./nodes/merged-logs.ts")).MergedLogs(nodes, this.#parts.context.clock);
   }
 
   #named({ id, node = this.#parts.context.nodes?.name ?? "" }: LogId): Required<LogId> {
@@ -289,7 +287,7 @@ function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {
   let bytes = 0;
   const end = entries.findIndex(({ log }) => {
     bytes += sizeOf(log);
-    return bytes > MAX_ANSWER_BYTES;
+    return bytes > MAX_LIST_BYTES;
   });
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }

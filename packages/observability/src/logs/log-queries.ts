@@ -12,6 +12,9 @@ const ROWS_PER_SLICE = { memory: 250, disk: 2_000 } as const;
 /** Maximum time of one query in milliseconds; then it returns a partial result. */
 const QUERY_LIMIT_MS = 10_000;
 
+/** Approximate maximum size of one list, in bytes. Further entries are on the next page. */
+export const MAX_LIST_BYTES = 8 * 1024 * 1024;
+
 const cursorParts = z.tuple([z.string().regex(/^\d{1,20}$/), z.int().min(0)]);
 
 export interface LogPage {

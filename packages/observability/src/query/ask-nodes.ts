@@ -1,9 +1,13 @@
-import type { NodeQuestions } from "@svc-runtime/engine/module";
+import type { ModuleContext, NodeQuestions } from "@svc-runtime/engine/module";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { z } from "zod";
 
 /** Maximum size of the items of an answer in bytes. Nodes send at most 4 MiB. */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
+/** How long all questions of one request may take together, in milliseconds. */
+const MERGE_MS = 3_000;
+/** How long one of them takes at most. */
+const QUESTION_MS = 500;
 /** Maximum `offset` of a list that is merged. */
 const MAX_OFFSET = 10_000;
 
@@ -14,17 +18,32 @@ export interface NodeAnswer<Answer> {
 
 /**
  * Asks all nodes of the cluster, this one included, and collects who answered and who did not or is gone. A node that stores
- * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not.
+ * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not. One
+ * that did not answer is not asked again. There is one deadline for all questions.
  */
 export class AskedNodes {
   readonly #nodes: NodeQuestions;
   readonly #topic: string;
   readonly #answered = new Set<string>();
   readonly #missing = new Set<string>();
+  /** Those of `#missing` that are there. */
+  readonly #silent = new Set<string>();
+  readonly #clock: ModuleContext<unknown>["clock"];
+  readonly #endsAt: number;
 
-  constructor(nodes: NodeQuestions, topic: string) {
+  constructor(nodes: NodeQuestions, topic: string, clock: ModuleContext<unknown>["clock"]) {
     this.#nodes = nodes;
     this.#topic = topic;
+    this.#clock = clock;
+    this.#endsAt = clock.monotonic() + MERGE_MS;
+  }
+
+  /**
+   * True when there is no time for another question. It is not asked: all nodes then count as missing. Nodes that had
+   * less time than others would be missing without need.
+   */
+  get isOver(): boolean {
+    return this.#clock.monotonic() + QUESTION_MS > this.#endsAt;
   }
 
   get answered(): readonly string[] {
@@ -37,7 +56,14 @@ export class AskedNodes {
   }
 
   async ask<Answer>(question: object, schema: z.ZodType<Answer>): Promise<NodeAnswer<Answer>[]> {
-    const { answers, missing, gone } = await this.#nodes.ask(this.#topic, Payload.fromValue(question));
+    if (this.isOver) {
+      for (const node of this.#answered) this.#missing.add(node);
+      return [];
+    }
+    const { answers, missing, gone } = await this.#nodes.ask(this.#topic, Payload.fromValue(question), {
+      without: this.#silent,
+    });
+    for (const node of missing) this.#silent.add(node);
     for (const node of [...missing, ...gone]) this.#missing.add(node);
     return answers.flatMap(({ node, answer }) => {
       if (answer.value() === null) return [];

@@ -75,7 +75,7 @@ export async function startSpans(
 
 /** In a cluster, answers what the nodes ask, and returns what reads the spans of all of them for one request. */
 async function spanReader(
-  { nodes }: ModuleContext<ObservabilityConfig>,
+  { nodes, clock }: ModuleContext<ObservabilityConfig>,
   store: SpanStore | undefined,
 ): Promise<(store: SpanStore) => SpanReader> {
   if (nodes === undefined) return (own) => own;
@@ -84,7 +84,7 @@ async function spanReader(
     import("./nodes/merged-spans.ts"),
   ]);
   answerSpanQuestions(nodes, store);
-  return ({ storage }) => new MergedSpans(nodes, storage);
+  return ({ storage }) => new MergedSpans(nodes, storage, clock);
 }
 
 interface OpenedStore {

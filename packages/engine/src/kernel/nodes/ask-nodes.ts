@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
 import type { Clock } from "../clock.ts";
-import type { NodeAnswers, NodeQuestions } from "../nodes-contract.ts";
+import type { AskOptions, NodeAnswers, NodeQuestions } from "../nodes-contract.ts";
 import type { Undo } from "../scope.ts";
 import { payloadOf } from "./call-payloads.ts";
 import type { Peer } from "./peer.ts";
@@ -33,7 +33,7 @@ interface Question {
   readonly settle: () => void;
 }
 
-interface AskOptions {
+interface OwnAskOptions extends AskOptions {
   /** How long answers are waited for, in milliseconds. Default 500. */
   readonly waitMs?: number;
   readonly isEnough?: Question["isEnough"];
@@ -73,7 +73,7 @@ export class AskNodes implements NodeQuestions {
   ask(
     topic: string,
     payload: Payload,
-    { waitMs = WAIT_MS, isEnough = () => false }: AskOptions = {},
+    { waitMs = WAIT_MS, without, isEnough = () => false }: OwnAskOptions = {},
   ): Promise<NodeAnswers> {
     const { clock, name, peers, gone } = this.#parts;
     const id = randomUUID();
@@ -90,6 +90,7 @@ export class AskNodes implements NodeQuestions {
       const question: Question = { answers: [], waiting, problems: new Map(), isEnough, settle };
       const cancel = clock.after(waitMs, settle);
       for (const peer of peers()) {
+        if (without?.has(peer.name) === true) continue;
         if (this.#questions.size >= MAX_WAITING) question.problems.set(peer.name, TOO_MANY);
         else {
           question.waiting.set(peer, peer.name);

@@ -109,3 +109,30 @@ it("names an engine that is gone, and rejects a query with an error as an engine
   for (const cursor of ["bm9uZQ", noNumber])
     await expect(ask(a, "list", { cursor })).rejects.toMatchObject({ code: "invalid_input" });
 });
+
+it("lists as many bytes as an engine alone does, and the others on the next page", async () => {
+  const writers = await Promise.all(engines.map((engine) => engine.connectWorker({ name: "large" })));
+  // 10.8 MB.
+  for (let at = 0; at < 60; at += 1)
+    for (const [index, writer] of writers.entries())
+      await writer.call("engine::log::info", {
+        message: `${at} of ${index} ${"x".repeat(60_000)}`,
+        service_name: "large",
+      });
+  const found: string[] = [];
+  const sizes: number[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: List = await ask(a, "list", {
+      ...{ services: ["large"], limit: 1_000 },
+      ...(cursor === null ? {} : { cursor }),
+    });
+    sizes.push(Buffer.byteLength(JSON.stringify(page.logs)));
+    found.push(...bodies(page).map((body) => body.slice(0, 8)));
+    cursor = page.cursor;
+  } while (cursor !== null);
+  expect(new Set(found).size).toBe(180);
+  expect(found).toHaveLength(180);
+  expect(Math.max(...sizes)).toBeLessThan(8.5 * 1024 * 1024);
+  expect(sizes.length).toBeLessThan(5);
+});

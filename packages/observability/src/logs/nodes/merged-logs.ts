@@ -1,4 +1,4 @@
-import type { NodeQuestions } from "@svc-runtime/engine/module";
+import type { ModuleContext, NodeQuestions } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { AskedNodes, checkOffset, mergedFrom } from "../../query/ask-nodes.ts";
@@ -8,6 +8,7 @@ import { LOG_QUESTIONS } from "../../query/topics.ts";
 import type { AroundInput, FacetsInput, HistogramInput, ListInput } from "../functions/inputs.ts";
 import type { LogFilterInput } from "../log-filter-input.ts";
 import { type LogId, logIdOf } from "../log-json.ts";
+import { MAX_LIST_BYTES } from "../log-queries.ts";
 import { Tally } from "../log-tally.ts";
 import { aroundSchema, countSchema, entrySchema, facetsSchema, histogramSchema, pageSchema } from "./log-questions.ts";
 
@@ -30,12 +31,47 @@ interface Counted {
   readonly isWhole: boolean;
 }
 
+/** The entries of a list, as many as it may have. */
+class TakenLogs {
+  readonly logs: Log[] = [];
+  #toSkip: number;
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(skip: number, limit: number) {
+    this.#toSkip = skip;
+    this.#limit = limit;
+  }
+
+  /** Number of entries that may follow, with those that are skipped. */
+  get missing(): number {
+    return this.#toSkip + this.#limit - this.logs.length;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes > MAX_LIST_BYTES || this.logs.length >= this.#limit;
+  }
+
+  /** Returns the number of rows that were read. */
+  take(rows: readonly Row[]): number {
+    const skipped = Math.min(this.#toSkip, rows.length);
+    this.#toSkip -= skipped;
+    for (const [index, { log }] of rows.slice(skipped).entries()) {
+      if (this.isFull) return skipped + index;
+      this.#bytes += Buffer.byteLength(JSON.stringify(log));
+      if (this.#bytes > MAX_LIST_BYTES && this.logs.length > 0) return skipped + index;
+      this.logs.push(log);
+    }
+    return rows.length;
+  }
+}
+
 /** The log entries of all nodes of the cluster, in order of time. Used for one request. */
 export class MergedLogs {
   readonly #asked: AskedNodes;
 
-  constructor(nodes: NodeQuestions) {
-    this.#asked = new AskedNodes(nodes, LOG_QUESTIONS);
+  constructor(nodes: NodeQuestions, clock: ModuleContext<unknown>["clock"]) {
+    this.#asked = new AskedNodes(nodes, LOG_QUESTIONS, clock);
   }
 
   /** The members that say which nodes answered. */
@@ -57,13 +93,12 @@ export class MergedLogs {
       cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0],
       logPosition,
     );
-    const wanted = skip + (limit ?? 200);
-    const logs: Log[] = [];
+    const taken = new TakenLogs(skip, limit ?? 200);
     let counted: Counted | undefined;
-    for (let page = 0; page < MAX_PAGES && !positions.isEnd && logs.length < wanted; page += 1) {
+    for (let page = 0; this.#mayGoOn(page) && !positions.isEnd && !taken.isFull; page += 1) {
       const question = {
         ...{ what: "page", filter, starts: positions.starts },
-        limit: Math.min(MAX_PAGE, wanted - logs.length),
+        limit: Math.min(MAX_PAGE, taken.missing),
         count: page === 0,
       };
       const answers = await this.#asked.ask(question, pageSchema);
@@ -76,16 +111,19 @@ export class MergedLogs {
         }),
       );
       const merged = positions.merge(pages, order === "desc");
-      const taken = merged.rows.slice(0, wanted - logs.length);
-      for (const { log } of taken) logs.push(log);
-      positions.advance(merged, taken.length);
+      positions.advance(merged, taken.take(merged.rows));
     }
     const next = positions.next();
     return {
-      logs: logs.slice(skip),
+      logs: taken.logs,
       ...(counted ?? { total: 0, isWhole: true }),
       cursor: next === undefined ? null : writeCursor(kind, [next]),
     };
+  }
+
+  /** The next request continues where this one ends. */
+  #mayGoOn(page: number): boolean {
+    return page === 0 || (page < MAX_PAGES && !this.#asked.isOver);
   }
 
   /** Throws NOT_FOUND if there is no such entry. */

@@ -1,4 +1,4 @@
-import type { NodeQuestions } from "@svc-runtime/engine/module";
+import type { ModuleContext, NodeQuestions } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import { AskedNodes, checkOffset } from "../../query/ask-nodes.ts";
 import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
@@ -46,9 +46,9 @@ export class MergedSpans implements SpanReader {
   readonly storage: SpanStore["storage"];
   readonly asked: AskedNodes;
 
-  constructor(nodes: NodeQuestions, storage: SpanStore["storage"]) {
+  constructor(nodes: NodeQuestions, storage: SpanStore["storage"], clock: ModuleContext<unknown>["clock"]) {
     this.storage = storage;
-    this.asked = new AskedNodes(nodes, SPAN_QUESTIONS);
+    this.asked = new AskedNodes(nodes, SPAN_QUESTIONS, clock);
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {
@@ -59,7 +59,7 @@ export class MergedSpans implements SpanReader {
     const positions = NodePositions.from(cursorIn(request));
     const rows: TraceRow[] = [];
     let skipped = 0;
-    for (let page = 0; page < MAX_PAGES && !positions.isEnd && rows.length < limit; page += 1) {
+    for (let page = 0; this.#mayGoOn(page) && !positions.isEnd && rows.length < limit; page += 1) {
       const wanted = Math.min(MAX_PAGE, limit + offset - skipped - rows.length);
       const pages = await this.#pages(request, positions, wanted);
       if (pages.length === 0) throw noAnswer();
@@ -82,7 +82,7 @@ export class MergedSpans implements SpanReader {
         else rows.push(trace);
       }
       positions.advance(found, taken);
-      if (taken === 0 && found.rows.length > 0) throw noAnswer();
+      if (taken === 0 && found.rows.length > 0 && page === 0) throw noAnswer();
     }
     const next = positions.next();
     return {
@@ -93,6 +93,7 @@ export class MergedSpans implements SpanReader {
   }
 
   async scan({ filters, spans, max }: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    if (this.asked.isOver) return false;
     const select = selectorOf(filters, spans);
     const question = { what: "scan", filters: candidateFilters(filters), max: Math.min(max, MAX_COUNTED_OF_NODE) };
     const answers = await this.asked.ask(question, scanSchema);
@@ -143,6 +144,11 @@ export class MergedSpans implements SpanReader {
     return found.find(({ resource }) => resource.restrictedTo === undefined) ?? found[0];
   }
 
+  /** The next request continues where this one ends. */
+  #mayGoOn(page: number): boolean {
+    return page === 0 || (page < MAX_PAGES && !this.asked.isOver);
+  }
+
   async #pages(
     { filters, sortBy, descending }: TraceListRequest,
     positions: NodePositions,
@@ -168,7 +174,7 @@ export class MergedSpans implements SpanReader {
   ): Promise<Map<string, [Part, ...Part[]]>> {
     const found = new Map<string, [Part, ...Part[]]>();
     let left = ids;
-    for (let count = 0; count < MAX_QUESTIONS && left.length > 0; count += 1) {
+    for (let count = 0; count < MAX_QUESTIONS && left.length > 0 && !this.asked.isOver; count += 1) {
       const question = { what: "parts", filters: candidateFilters(filters), ids: left, spans };
       const answers = await this.asked.ask(question, partsSchema);
       const done = Math.min(...answers.map(({ answer }) => answer.done));
