@@ -146,6 +146,30 @@ def test_sends_new_calls_to_an_engine_that_is_left_if_others_take_long(
         other.stop()
 
 
+def test_a_call_waits_for_others_at_most_for_half_of_its_time(
+    engine: Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc.engine_link._FIRST_HOLD_S", 60.0)
+    other = Engine()
+    worker = svc.connect(f"{engine.address},{other.address}", logger=svc.Logger(write=lines.append))
+    engine.routes = other.routes = False
+    try:
+        first = engine.peer()
+        with ThreadPoolExecutor(2) as threads:
+            long = threads.submit(worker.call, {"function_id": "long", "timeout_ms": 600_000})
+            first.heard("invokefunction", function_id="long")
+            _ask_to_leave(engine, first, 1)
+            short = threads.submit(worker.call, {"function_id": "short", "timeout_ms": 3_000})
+            _answer(first, "short", 1)
+            assert short.result(10) == 1
+            _answer(first, "long", 2)
+            assert long.result(10) == 2
+        assert other.peers == []
+    finally:
+        worker.shutdown(timeout_s=0.1)
+        other.stop()
+
+
 def test_leaves_a_drained_engine_though_calls_overlap(
     engine: Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,7 @@ def test_calls_are_rejected_while_too_much_is_unsent() -> None:
 def test_at_most_a_thousand_calls_wait_for_the_socket() -> None:
     session = Player().session
     keys = [session.call(Outgoing(function_id="x::y"))[0] for _ in range(1_000)]
-    with pytest.raises(CallError, match="1000 calls already wait; x::y was not called") as refused:
+    with pytest.raises(CallError, match="1000 calls already wait to be sent; x::y was not called") as refused:
         session.call(Outgoing(function_id="x::y"))
     assert refused.value.code == "disconnected"
     assert refused.value.details == {"function_id": "x::y", "executed": "no", "max_queued_calls": 1_000}

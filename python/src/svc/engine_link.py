@@ -58,6 +58,9 @@ _FIRST_HOLD_S = 0.5
 #: Calls wait at most this long, so few deadlines pass and few calls wait at a time.
 _MAX_HOLD_S = 2.0
 
+#: How often the deadlines of the calls that wait are looked at.
+_LOOK_EVERY_S = 0.01
+
 #: An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too.
 _LEAVE_AGAIN_S = 300.0
 
@@ -228,7 +231,7 @@ class EngineLink:
             return
         hold_s = min(self._hold_s, left_s)
         self.session.hold()
-        await finished_within(self._idle(), hold_s)
+        await self._hold(hold_s)
         if not self.session.is_holding:
             return  # the connection was lost meanwhile
         is_due = within_ms is not None and time.monotonic() >= self._leave_at
@@ -241,6 +244,17 @@ class EngineLink:
             self._left_cut_off_at = now
         self._hold_s = _FIRST_HOLD_S
         await self.connection.leave("the engine is drained, or cut off from its cluster")
+
+    async def _hold(self, hold_s: float) -> None:
+        """Waits until nothing is in flight, at most this long, and at most for half of the time that a call has."""
+        ends_at = self._loop.time() + hold_s
+        while self.session.is_holding:
+            now, deadline_ms = self._loop.time(), self.session.next_deadline_ms()
+            left_s = 0.0 if deadline_ms is None else deadline_ms / 1_000 - time.monotonic()
+            if left_s > 0:
+                ends_at = min(ends_at, now + left_s / 2)
+            if now >= ends_at or await finished_within(self._idle(), min(_LOOK_EVERY_S, ends_at - now)):
+                return
 
     def _is_busy(self) -> bool:
         return self.session.sent_calls > 0 or self.runner.running > 0

@@ -161,7 +161,7 @@ class OutboundCalls:
         may_send = self._may_send
         details: dict[str, object] = {"function_id": function_id, **_NEVER_SENT}
         if not may_send and self._calls.queued >= MAX_QUEUED_CALLS:
-            message = f"not connected, and {MAX_QUEUED_CALLS} calls already wait; {function_id} was not called"
+            message = f"{MAX_QUEUED_CALLS} calls already wait to be sent; {function_id} was not called"
             raise CallError("disconnected", message, {**details, "max_queued_calls": MAX_QUEUED_CALLS})
         waiting = self._outbound.chars if may_send else self._calls.queued_chars
         if waiting > 0 and waiting + len(frame) > MAX_WAITING_CHARS:

@@ -57,7 +57,7 @@ function jsonText(value: unknown, functionId: string, what: "payload" | "metadat
 }
 
 export function queueFull(functionId: string): CallError {
-  const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait; function ${functionId} was not called`;
+  const message = `${MAX_QUEUED_CALLS} calls already wait to be sent; function ${functionId} was not called`;
   return new CallError("disconnected", message, {
     details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, executed: "no" },
   });

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
+import { MAX_QUEUED_CALLS } from "../calls/pending-calls.ts";
 import { silentLogger } from "../logger.ts";
 import { ManualClock } from "../manual-clock.test.support.ts";
 import { Backoff } from "./backoff.ts";
@@ -57,8 +58,8 @@ beforeEach(() => {
   events.opened();
 });
 
-function call(functionId: string): void {
-  const request = { functionId, payload: null, timeoutMs: 900_000 };
+function call(functionId: string, timeoutMs = 900_000): void {
+  const request = { functionId, payload: null, timeoutMs };
   session.call(request as Parameters<Session["call"]>[0], clock.monotonicMs(), nothing, nothing);
 }
 
@@ -117,6 +118,43 @@ describe("an engine that is drained", () => {
       expect(seen).toEqual(["held", "at once", "still"]);
       await pass(1);
     }
+  });
+});
+
+describe("calls that wait while their worker leaves an engine", () => {
+  it("wait at most for half of the time that they have", async () => {
+    call("long");
+    await ask();
+    await pass(100);
+    call("short", 200);
+    // It is seen at the next look.
+    await pass(10);
+    await pass(95);
+    expect(seen).toEqual(["long", "short"]);
+  });
+
+  it("wait at most for half of the time that a call in flight has left", async () => {
+    call("short", 500);
+    await ask();
+    call("next");
+    await pass(249);
+    expect(seen).toEqual(["short"]);
+    await pass(1);
+    expect(seen).toEqual(["short", "next"]);
+  });
+
+  it("are bounded in number, and the error says so", async () => {
+    call("long");
+    await ask();
+    for (let n = 0; n < MAX_QUEUED_CALLS; n += 1) call(`f${n}`);
+    expect(() => call("last")).toThrow(
+      expect.objectContaining({
+        message: "1000 calls already wait to be sent; function last was not called",
+        details: { function_id: "last", max_queued_calls: MAX_QUEUED_CALLS, executed: "no" },
+      }),
+    );
+    await pass(500);
+    expect(seen).toHaveLength(1 + MAX_QUEUED_CALLS);
   });
 });
 

@@ -8,6 +8,8 @@ import type { Session } from "./session.ts";
 const FIRST_HOLD_MS = 500;
 /** Calls wait at most this long, so few deadlines pass and few calls wait at a time. */
 const MAX_HOLD_MS = 2_000;
+/** How often the deadlines of the calls that wait are looked at, in milliseconds. */
+const LOOK_EVERY_MS = 10;
 /** An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too. */
 const LEAVE_AGAIN_MS = 300_000;
 /** It asks every second. This much later, it asks because it is cut off again. */
@@ -74,12 +76,7 @@ export class LeaveEngine {
     // Running handlers may need calls of their own.
     if (leftMs > 0 && (now < this.#holdAgainAt || this.#handlers.callEnds().length > 0)) return;
     session.isHolding = true;
-    // All of them were sent: none waits on an open connection.
-    let areCallsOver = false;
-    const over = Promise.all(session.callEnds()).then(() => {
-      areCallsOver = true;
-    });
-    await within(this.#clock, Math.min(this.#holdMs, leftMs), over);
+    const areCallsOver = await this.#areCallsOver(Math.min(this.#holdMs, leftMs));
     // Else the connection was lost meanwhile.
     if (!session.isOpen || !session.isHolding) return;
     const endedAt = this.#clock.monotonicMs();
@@ -92,6 +89,28 @@ export class LeaveEngine {
       this.#holdMs = Math.min(2 * this.#holdMs, MAX_HOLD_MS);
       this.#holdAgainAt = endedAt + (endedAt - now);
       this.#release();
+    }
+  }
+
+  /**
+   * Resolves with whether the calls in flight are over. Waits for that at most for this time, and at most for half of
+   * the time that any call has left.
+   */
+  async #areCallsOver(holdMs: number): Promise<boolean> {
+    const session = this.#session;
+    let areOver = false;
+    // All of them were sent: none waits on an open connection.
+    const over = Promise.all(session.callEnds()).then(() => {
+      areOver = true;
+    });
+    let endsAt = this.#clock.monotonicMs() + holdMs;
+    for (;;) {
+      const now = this.#clock.monotonicMs();
+      const leftMs = session.nextDeadlineMs - now;
+      // Those whose time is over are about to end.
+      if (leftMs > 0) endsAt = Math.min(endsAt, now + leftMs / 2);
+      if (areOver || now >= endsAt || !session.isHolding) return areOver;
+      await within(this.#clock, Math.min(LOOK_EVERY_MS, endsAt - now), over);
     }
   }
 
