@@ -26,7 +26,7 @@ export interface ArchivedSpansParts {
 
 /**
  * Stores the newest spans in memory, and a copy on disk that reaches further back and survives restarts. So that calls
- * cost little, at most `TraceShare` of the spans are copied under load. While the memory has all spans, queries read
+ * cost little, `TraceShare` limits the copied traces under load. While the memory has all spans, queries read
  * only the memory; afterwards lists read the disk.
  */
 export class ArchivedSpans implements SpanStore {
@@ -52,7 +52,7 @@ export class ArchivedSpans implements SpanStore {
   started(span: SpanRecord): void {
     this.#parts.memory.started(span);
     // Under load, pending spans are not copied.
-    if (this.#share.isWhole) this.#parts.disk.started(span);
+    if (this.#share.takesStarted(span)) this.#parts.disk.started(span);
   }
 
   ended(span: SpanRecord): void {

@@ -4,49 +4,90 @@ import type { SpanRecord } from "../../telemetry-records.ts";
 import { sampleSpan } from "../testing/sample-spans.ts";
 import { TraceShare } from "./trace-share.ts";
 
-const SPAN = sampleSpan({ id: 1 });
-
 function start() {
   const clock = manualClock();
   const leftOut: number[] = [];
   const share = new TraceShare(clock, (count) => leftOut.push(count));
-  /** Sends spans; returns how many of them are written. */
-  const written = (count: number, span: SpanRecord = SPAN): number => {
-    let taken = 0;
-    for (let at = 0; at < count; at += 1) if (share.takes(span)) taken += 1;
-    return taken;
+  let trace = 0;
+  const takes = (span: SpanRecord): boolean => {
+    share.takesStarted(span);
+    return share.takes(span);
   };
-  return { clock, leftOut, share, written };
+  return {
+    clock,
+    leftOut,
+    share,
+    takes,
+    /** Sends traces whose spans are mixed with those of the others; returns how many spans of each are written. */
+    traces(count: number, spans: number, more: Partial<SpanRecord> = {}): number[] {
+      const written = Array.from({ length: count }, () => 0);
+      const first = trace + 1;
+      trace += count;
+      for (let id = 1; id <= spans; id += 1)
+        for (let at = 0; at < count; at += 1)
+          if (takes({ ...sampleSpan({ trace: first + at, id }), ...more })) written[at] = (written[at] ?? 0) + 1;
+      return written;
+    },
+  };
 }
 
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
 it("writes everything at 10 traces of 5 spans per second", () => {
-  const { clock, written } = start();
+  const { clock, traces } = start();
   for (let second = 0; second < 1_800; second += 1) {
-    expect(written(50)).toBe(50);
+    expect(sum(traces(10, 5))).toBe(50);
     clock.advance(1_000);
   }
 });
 
-it("writes at most 50 spans per second under load, many at once, and everything afterwards", () => {
-  const { clock, leftOut, share, written } = start();
-  expect(written(10_000)).toBe(500);
-  expect(share.isWhole).toBe(false);
+it("writes whole traces under load, 20 per second, many at once, and everything afterwards", () => {
+  const { clock, leftOut, traces } = start();
+  const first = traces(1_000, 2);
+  expect(first.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 2));
+  expect(sum(first)).toBe(200);
   const perStep = Array.from({ length: 100 }, () => {
     clock.advance(100);
-    return written(5_000);
+    return traces(500, 2);
   });
-  expect(perStep.reduce((sum, each) => sum + each)).toBe(500);
-  expect(perStep.filter((each) => each > 0 && each < 50)).toEqual([]);
+  expect(new Set(perStep.flat())).toEqual(new Set([0, 2]));
+  expect(sum(perStep.flat())).toBe(10 * 20 * 2);
   clock.advance(10_000);
-  expect(leftOut.reduce((sum, each) => sum + each)).toBe(10_000 - 500 + 100 * 5_000 - 500);
-  expect(written(500)).toBe(500);
+  expect(sum(leftOut)).toBe(2_000 - 200 + 100 * 1_000 - 400);
+  expect(sum(traces(100, 2))).toBe(200);
+});
+
+it("writes at most 50 spans per second of large traces, and many at once", () => {
+  const { clock, traces } = start();
+  expect(traces(1, 10_000)).toEqual([500]);
+  expect(traces(1, 10)).toEqual([0]);
+  const seconds = Array.from({ length: 10 }, () => {
+    clock.advance(1_000);
+    return sum(traces(1, 1_000));
+  });
+  expect(sum(seconds)).toBe(500);
+});
+
+it("writes later spans of a written trace, also while it leaves out other traces", () => {
+  const { takes, traces } = start();
+  expect(sum(traces(150, 1))).toBe(100);
+  expect(takes(sampleSpan({ trace: 1, id: 2 }))).toBe(true);
+  expect(takes(sampleSpan({ trace: 150, id: 2 }))).toBe(false);
 });
 
 it("writes failed and slow spans, up to a limit, while it leaves out others", () => {
-  const { written } = start();
-  written(500);
-  expect(written(1)).toBe(0);
-  const slow = { ...SPAN, durationMs: 1_000 };
-  expect(written(100, { ...SPAN, status: "error" }) + written(100, slow)).toBe(200);
-  expect(written(1, slow)).toBe(0);
+  const { traces } = start();
+  traces(100, 1);
+  expect(traces(1, 1)).toEqual([0]);
+  const slow = { durationMs: 1_000 };
+  expect(sum(traces(100, 1, { status: "error" })) + sum(traces(100, 1, slow))).toBe(200);
+  expect(traces(1, 1, slow)).toEqual([0]);
+});
+
+it("notes the starts of spans only of traces that are written", () => {
+  const { share, traces, clock } = start();
+  traces(101, 1);
+  expect(share.takesStarted(sampleSpan({ trace: 500, id: 1 }))).toBe(false);
+  clock.advance(1_000);
+  expect(share.takesStarted(sampleSpan({ trace: 500, id: 1 }))).toBe(true);
 });

@@ -1,28 +1,30 @@
 import type { Clock } from "@svc-runtime/engine/module";
+import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
-/** Spans per second that are written at any time, and the number that may be written at once. */
-const SPANS_PER_SECOND = 50;
-const BURST = 500;
+/** Traces per second that are written, and the number of them that may begin at once. */
+const TRACES = { perSecond: 20, burst: 100 };
+/** The same for the spans of these traces. */
+const SPANS = { perSecond: 50, burst: 500 };
 /** The same for spans that failed or were slow: these are written while others are left out. */
-const KEPT_PER_SECOND = 20;
-const KEPT_BURST = 200;
+const KEPT = { perSecond: 20, burst: 200 };
 const SLOW_MS = 1_000;
+/** Written traces that are remembered, so that all of their spans are written. */
+const MAX_REMEMBERED = 1_000;
 /**
- * When the limit is reached, spans are left out for this time, in milliseconds. Then 50 are written at once, so that
- * most of their traces are whole.
+ * When a limit is reached, no further trace is written for this time, in milliseconds. Meanwhile no clock is read:
+ * there may be many thousands of spans per second.
  */
 const PAUSE_MS = 1_000;
 
-/**
- * Decides which spans are written to disk, so that the engine's threads spend little time on it under load. Reads no
- * clock and no span while it leaves spans out: there may be many thousands per second.
- */
+/** Decides which traces are written to disk, so that the engine's threads spend little time on it under load. */
 export class TraceShare {
   readonly #clock: Clock;
   readonly #onLeftOut: (count: number) => void;
-  #tokens = BURST;
-  #keptTokens = KEPT_BURST;
+  readonly #written = new RecentIds(MAX_REMEMBERED);
+  #traces = TRACES.burst;
+  #spans = SPANS.burst;
+  #kept = KEPT.burst;
   #filledAtMs: number;
   #leftOut = 0;
   #endPause: (() => void) | undefined;
@@ -34,22 +36,16 @@ export class TraceShare {
     this.#filledAtMs = clock.monotonic();
   }
 
-  /** True while all spans are written. */
-  get isWhole(): boolean {
-    return this.#endPause === undefined;
+  /** Whether the start of a span is written. */
+  takesStarted(span: SpanRecord): boolean {
+    return this.#endPause === undefined && this.#takesTrace(span.traceId);
   }
 
+  /** Whether an ended span is written. */
   takes(span: SpanRecord): boolean {
-    if (this.#endPause === undefined) {
-      if (this.#tokens < 1) this.#fill();
-      if (this.#tokens >= 1) {
-        this.#tokens -= 1;
-        return true;
-      }
-      this.#pause();
-    }
-    if (this.#keptTokens >= 1 && (span.status === "error" || durationOf(span) >= SLOW_MS)) {
-      this.#keptTokens -= 1;
+    if (this.#takesTrace(span.traceId) && this.#takesSpan()) return true;
+    if (this.#kept >= 1 && (span.status === "error" || durationOf(span) >= SLOW_MS)) {
+      this.#kept -= 1;
       return true;
     }
     this.#leftOut += 1;
@@ -60,20 +56,46 @@ export class TraceShare {
     this.#endPause?.();
   }
 
+  #takesTrace(traceId: string): boolean {
+    if (this.#written.has(traceId)) return true;
+    if (this.#traces < 1 && !this.#filled()) return false;
+    if (this.#traces < 1) {
+      this.#pause();
+      return false;
+    }
+    this.#traces -= 1;
+    this.#written.add(traceId);
+    return true;
+  }
+
+  #takesSpan(): boolean {
+    if (this.#spans < 1 && !this.#filled()) return false;
+    if (this.#spans < 1) {
+      this.#pause();
+      return false;
+    }
+    this.#spans -= 1;
+    return true;
+  }
+
   #pause(): void {
     this.#endPause = this.#clock.after(PAUSE_MS, () => {
       this.#endPause = undefined;
-      this.#fill();
+      this.#filled();
       this.#onLeftOut(this.#leftOut);
       this.#leftOut = 0;
     });
   }
 
-  #fill(): void {
+  /** Fills the limits for the time since the last call. Returns false, and does nothing, during a pause. */
+  #filled(): boolean {
+    if (this.#endPause !== undefined) return false;
     const now = this.#clock.monotonic();
     const seconds = (now - this.#filledAtMs) / 1_000;
-    this.#tokens = Math.min(BURST, this.#tokens + seconds * SPANS_PER_SECOND);
-    this.#keptTokens = Math.min(KEPT_BURST, this.#keptTokens + seconds * KEPT_PER_SECOND);
+    this.#traces = Math.min(TRACES.burst, this.#traces + seconds * TRACES.perSecond);
+    this.#spans = Math.min(SPANS.burst, this.#spans + seconds * SPANS.perSecond);
+    this.#kept = Math.min(KEPT.burst, this.#kept + seconds * KEPT.perSecond);
     this.#filledAtMs = now;
+    return true;
   }
 }
