@@ -29,13 +29,14 @@ describe.each(drivers)("the driver %s", (driver) => {
     const database = open();
     database.exec("CREATE TABLE t (a, b, c, d)");
     const insert = database.prepare("INSERT INTO t VALUES (?, ?, ?, ?)");
-    expect(insert.run(null, 1.5, "é😀", new Uint8Array([0, 255]))).toEqual({ changes: 1 });
+    expect(insert.run(null, 1.5, "é😀", new Uint8Array([0, 255]))).toEqual({ changes: 1, rowid: 1 });
     const row = { a: null, b: 1.5, c: "é😀", d: Buffer.from([0, 255]) };
     const plain = (found: SqlRow | undefined) => ({ ...found, d: Buffer.from(found?.d as Uint8Array) });
     const select = database.prepare("SELECT * FROM t WHERE b = ?");
     expect(plain(select.get(1.5))).toEqual(row);
     expect(select.all(1.5).map(plain)).toEqual([row]);
     expect([...select.iterate(1.5)].map(plain)).toEqual([row]);
+    expect(insert.run(7, 7, 7, 7)).toEqual({ changes: 1, rowid: 2 });
     expect(select.get(2)).toBeUndefined();
     expect(select.all(2)).toEqual([]);
     database.close();

@@ -7,7 +7,8 @@ export type SqlRow = { readonly [column: string]: SqlValue };
 
 /** A prepared statement. Supports positional parameters (`?`) only. */
 export interface Statement<Row extends SqlRow = SqlRow> {
-  run(...parameters: readonly SqlValue[]): { readonly changes: number };
+  /** `rowid`: that of the connection's last inserted row. */
+  run(...parameters: readonly SqlValue[]): { readonly changes: number; readonly rowid: number };
   /** Returns the first row, or undefined. */
   get(...parameters: readonly SqlValue[]): Row | undefined;
   all(...parameters: readonly SqlValue[]): Row[];
@@ -67,7 +68,10 @@ export function openDatabase(file: string, driver: DriverName = defaultDriver())
 
 /** The common interface of both drivers. */
 interface NativeStatement {
-  run(...parameters: readonly SqlValue[]): { readonly changes: number | bigint };
+  run(...parameters: readonly SqlValue[]): {
+    readonly changes: number | bigint;
+    readonly lastInsertRowid: number | bigint;
+  };
   get(...parameters: readonly SqlValue[]): unknown;
   iterate(...parameters: readonly SqlValue[]): Iterable<unknown>;
 }
@@ -117,7 +121,10 @@ function wrapStatement<Row extends SqlRow>(database: NativeDatabase, sql: string
   return {
     run(...parameters) {
       checkParameters(parameters);
-      return translated(() => ({ changes: Number(native.run(...parameters).changes) }));
+      return translated(() => {
+        const { changes, lastInsertRowid } = native.run(...parameters);
+        return { changes: Number(changes), rowid: Number(lastInsertRowid) };
+      });
     },
     get(...parameters) {
       checkParameters(parameters);

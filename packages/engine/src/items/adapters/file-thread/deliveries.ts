@@ -70,7 +70,6 @@ export function openChangeLog(database: Database): ChangeLog {
   const insert = database.prepare(
     "INSERT INTO changes (kind, scope, key, version, at, bytes, origin, previous, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
-  const lastSeq = database.prepare<{ readonly seq: number }>("SELECT last_insert_rowid() AS seq");
   const countUp = database.prepare(
     "INSERT INTO watchers (name, waiting) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET waiting = waiting + 1",
   );
@@ -84,7 +83,7 @@ export function openChangeLog(database: Database): ChangeLog {
       const watchers = notice.watchers.filter(({ kinds }) => kinds.includes(change.kind)).map(({ id }) => id);
       if (watchers.length === 0) return undefined;
       const { kind, scope, key, version, at, previous, json } = change;
-      insert.run(
+      const { rowid: seq } = insert.run(
         kind,
         stored(scope),
         stored(key),
@@ -95,7 +94,6 @@ export function openChangeLog(database: Database): ChangeLog {
         previous ?? null,
         json ?? null,
       );
-      const seq = lastSeq.get()?.seq ?? 0;
       for (const watcher of watchers) {
         countUp.run(stored(watcher));
         const { id, waiting } = watcherNamed.get(stored(watcher)) ?? { id: 0, waiting: 0 };

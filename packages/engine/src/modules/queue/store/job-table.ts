@@ -71,7 +71,6 @@ export class JobTable {
   readonly #byId: Statement<JobRow>;
   readonly #leased: Statement<JobRow>;
   readonly #insert: Statement;
-  readonly #lastSeq: Statement<{ readonly seq: number }>;
   readonly #insertBody: Statement;
   readonly #setState: Statement;
   readonly #delete: Statement;
@@ -95,7 +94,6 @@ export class JobTable {
     this.#insert = database.prepare(
       `INSERT INTO jobs (${INSERTED_COLUMNS.join(", ")}) VALUES (${INSERTED_COLUMNS.map(() => "?").join(", ")})`,
     );
-    this.#lastSeq = database.prepare("SELECT last_insert_rowid() AS seq");
     this.#insertBody = database.prepare("INSERT INTO bodies (seq, data) VALUES (?, ?)");
     this.#setState = database.prepare(
       "UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?",
@@ -170,7 +168,7 @@ export class JobTable {
     } = job;
     // The order is that of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
-    this.#insert.run(
+    const { rowid: seq } = this.#insert.run(
       ...values,
       attempts,
       max_attempts,
@@ -185,7 +183,6 @@ export class JobTable {
       lease?.run ?? null,
       lease?.take ?? null,
     );
-    const seq = this.#lastSeq.get()?.seq ?? 0;
     this.#insertBody.run(seq, data);
     this.#count(job, state, 1, bytes);
     return seq;
