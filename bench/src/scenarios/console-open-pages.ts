@@ -72,26 +72,31 @@ export const consoleOpenPages: Scenario = {
       system.worker.registerFunction("shop::price", order(system));
       await fill(SPANS, (at) => callNumber(system, at));
       await checkStored(system);
-      const none: Measured[] = [];
-      const open: Record<keyof typeof PAGES, Measured[]> = { Traces: [], Logs: [], Dashboard: [] };
+      const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
+      const windows = { Traces: newWindows(), Logs: newWindows(), Dashboard: newWindows() };
       const loads: Transfers[] = [];
       for (let round = 0; round < context.options.rounds; round++) {
-        none.push(await underLoad(system, windowMs));
-        for (const [name, page] of Object.entries(PAGES) as [keyof typeof PAGES, (typeof PAGES)["Traces"]][])
-          open[name].push(await withPage(system, page, () => underLoad(system, windowMs)));
+        for (const name of names) {
+          const { none, open } = windows[name];
+          const withoutPage = async (): Promise<void> => void none.push(await underLoad(system, windowMs));
+          // The machine has fast and slow phases, so each window with a page has one without directly before or after it.
+          if (round % 2 === 0) await withoutPage();
+          open.push(await withPage(system, PAGES[name], () => underLoad(system, windowMs)));
+          if (round % 2 === 1) await withoutPage();
+        }
         loads.push(await firstLoad(system));
       }
-      const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
       return {
         measurements: [],
         notes: [
           ...pinning,
-          `without a page: ${summary(none)}`,
-          ...names.map((name) => `with the ${name} page: ${summary(open[name])}`),
+          ...names.map(
+            (name) => `with the ${name} page: ${summary(windows[name].open)}; without: ${summary(windows[name].none)}`,
+          ),
           `load of the machine: ${loadNow().toFixed(1)}`,
         ],
         bars: [
-          ...names.flatMap((name) => barsOf(name, open[name], none)),
+          ...names.flatMap((name) => barsOf(name, windows[name])),
           {
             row: 32,
             what: "requests of the first load of the Dashboard",
@@ -116,7 +121,17 @@ export const consoleOpenPages: Scenario = {
   },
 };
 
-function barsOf(name: string, open: readonly Measured[], none: readonly Measured[]): readonly Bar[] {
+interface Windows {
+  /** Without a page. */
+  readonly none: Measured[];
+  readonly open: Measured[];
+}
+
+function newWindows(): Windows {
+  return { none: [], open: [] };
+}
+
+function barsOf(name: string, { none, open }: Windows): readonly Bar[] {
   return [
     {
       row: 32,
