@@ -97,17 +97,18 @@ function draftOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
 }
 
-const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** With the journal that SQLite writes beside a copy of a database. */
+const DRAFT = /^\.(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp(?:-journal)?$/;
 
 /**
  * Removes temporary files that killed processes left. Must not run while another process replaces a file in the folder.
  * `isOurs` gets the name of the replaced file; default: all files of the folder.
  */
 export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
-  const drafts = readdirSync(folder).filter(
-    (name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)),
-  );
-  for (const name of drafts) rmSync(join(folder, name), { force: true });
+  for (const name of readdirSync(folder)) {
+    const replaced = DRAFT.exec(name)?.[1];
+    if (replaced !== undefined && isOurs(replaced)) rmSync(join(folder, name), { force: true });
+  }
 }
 
 async function sync(path: string, flags: "r" | "r+"): Promise<void> {

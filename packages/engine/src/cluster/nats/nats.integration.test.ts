@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -172,11 +172,13 @@ describe("snapshots on NATS", () => {
       )
       .toBeGreaterThan(1);
     expect(reports).toEqual([]);
-    const left = join(folder, "c", `.ledger.db.snapshot.${randomUUID()}.tmp`);
+    const draft = join(folder, "c", `.ledger.db.snapshot.${randomUUID()}.tmp`);
     mkdirSync(join(folder, "c"));
-    writeFileSync(left, "of a process that was killed");
+    for (const left of [draft, `${draft}-journal`]) writeFileSync(left, "of a process that was killed");
     stores.push(await open("c"));
-    expect(existsSync(left)).toBe(false);
+    expect(readdirSync(join(folder, "c")).filter((name) => name.endsWith(".tmp") || name.endsWith("-journal"))).toEqual(
+      [],
+    );
     const problem = expect.stringMatching(/takes the snapshot of entry \d+: 0.0 of \d+.\d MB/);
     expect(reports).toMatchObject([{ stores: [{ store, position: 0, problem }] }]);
     const texts = await Promise.all(stores.map((each) => each.call("texts", null)));
