@@ -38,18 +38,24 @@ const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) =>
 /** Code that depends most on the version: SQLite is built into Node from 22.13, and sockets and streams differ. */
 const MAIN_FOLDERS = ["packages/engine/src/store/", "packages/engine/src/transport/", "packages/sdk/src/"];
 
+/** Slow tests of what the replicated store does with its log. It reads and writes through the store, whose own tests run on each version. */
+const REPLICATION = ["histories", "seeding"].map(
+  (name) => `packages/engine/src/store/replicated/${name}.integration.test.ts`,
+);
+
 /**
  * Resolves with the test files to run on these versions, as the compiler wrote them: the unit and integration tests of
- * store, transport and SDK.
+ * store, transport and SDK, except `REPLICATION`.
  *
- * @param {{ allUnits?: boolean }} [options] `allUnits`: also the unit tests of all that runs in the engine and in
- *   workers. Default: false.
+ * @param {{ isExtended?: boolean }} [options] `isExtended`: also `REPLICATION`, and the unit tests of all that runs in
+ *   the engine and in workers. Default: false.
  */
-export async function testsForNodeVersions({ allUnits = false } = {}) {
-  const folders = { unit: allUnits ? ALL_FOLDERS : MAIN_FOLDERS, integration: MAIN_FOLDERS };
+export async function testsForNodeVersions({ isExtended = false } = {}) {
+  const folders = { unit: isExtended ? ALL_FOLDERS : MAIN_FOLDERS, integration: MAIN_FOLDERS };
   const files = await testFiles();
   return files
     .filter((file) => (folders[projectOf(file)] ?? []).some((folder) => file.startsWith(folder)))
+    .filter((file) => isExtended || !REPLICATION.includes(file))
     .map(builtFile);
 }
 

@@ -52,10 +52,16 @@ describe("testsForNodeVersions", () => {
     );
   });
 
-  it("adds the unit tests of all that runs in the engine and in workers", async () => {
+  it("adds in the extended run the tests of replication, and the unit tests of all that runs in the engine and in workers", async () => {
     const usual = await testsForNodeVersions();
-    const added = (await testsForNodeVersions({ allUnits: true })).filter((file) => !usual.includes(file));
-    expect(added).toContain("packages/protocol/dist/codec.test.js");
-    expect(new Set(added.map((file) => projectOf(sourceFile(file))))).toEqual(new Set(["unit"]));
+    const added = (await testsForNodeVersions({ isExtended: true })).filter((file) => !usual.includes(file));
+    const [units, others] = [true, false].map((isUnit) =>
+      added.filter((file) => (projectOf(sourceFile(file)) === "unit") === isUnit),
+    );
+    expect(units).toContain("packages/protocol/dist/codec.test.js");
+    expect(others.sort()).toEqual([
+      "packages/engine/dist/store/replicated/histories.integration.test.js",
+      "packages/engine/dist/store/replicated/seeding.integration.test.js",
+    ]);
   });
 });

@@ -34,8 +34,8 @@ Runs all tests, or those of the files whose path contains a pattern. Without suc
 
   -t, --name <text>  run only tests whose name contains the text
   --node-versions    run only the unit tests of the engine and the SDK on later versions of Node
-                     (npm run test:node-versions), and the integration tests of store, transport and SDK, which a
-                     run of all tests includes
+                     (npm run test:node-versions), and the integration tests of store, transport and SDK; a run of
+                     all tests includes those of store, transport and SDK, except slow ones of replicas
   --unit             run only tests without processes, disk or real time (npm run test:unit)
   --no-install       skip the installation steps
   --help             print this`;
@@ -171,7 +171,7 @@ async function planOf(options) {
   const isComplete = patterns.length === 0 && name === undefined && !unit;
   const needed = PROGRAMS.filter(([, , projects]) => projects.some((each) => selection.projects.includes(each)));
   if (isComplete) needed.push(["Installing other versions of Node", installNodeVersions]);
-  const files = await testsForNodeVersions({ allUnits: options["node-versions"] });
+  const files = await testsForNodeVersions({ isExtended: options["node-versions"] });
   return {
     selection,
     programs: options["no-install"] ? [] : needed,
