@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { natsProgram } from "@svc-runtime/engine/testing";
 import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
@@ -12,6 +13,8 @@ import { eventually, isRunning, killHard } from "./support/processes.ts";
 import { type WorkerProject, workerProject } from "./support/worker-project.ts";
 
 const svcBin = fileURLToPath(new URL("../../packages/cli/bin/svc.js", import.meta.url));
+/** Least time between two writes of a lane of the load. */
+const PAUSE_MS = 25;
 const FREE = ["--bridge-port", "0", "--http-port", "0", "--ws-port", "0", "--console-port", "0"];
 
 let project: WorkerProject;
@@ -121,6 +124,7 @@ describe("svc dev --cluster 3", () => {
             },
             () => undefined,
           ),
+          pause(PAUSE_MS),
         ]);
       }
     };
