@@ -156,7 +156,7 @@ def test_a_call_waits_for_others_at_most_for_half_of_its_time(
     try:
         first = engine.peer()
         with ThreadPoolExecutor(2) as threads:
-            long = threads.submit(worker.call, {"function_id": "long", "timeout_ms": 600_000})
+            long = threads.submit(worker.call, {"function_id": "long"})
             first.heard("invokefunction", function_id="long")
             _ask_to_leave(engine, first, 1)
             short = threads.submit(worker.call, {"function_id": "short", "timeout_ms": 3_000})

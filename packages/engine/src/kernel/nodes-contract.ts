@@ -14,6 +14,10 @@ export interface NodeAnswers {
 }
 
 export interface AskOptions {
+  /** How long answers are waited for, in milliseconds. Default 500. */
+  readonly waitMs?: number;
+  /** Returns whether no further answer is needed after this one. */
+  readonly isEnough?: (answer: Payload) => boolean;
   /** Names of other nodes that are not asked. */
   readonly without?: ReadonlySet<string>;
 }
@@ -24,6 +28,6 @@ export interface NodeQuestions {
   readonly name: string;
   /** Answers the questions about a topic, those of this node too. A topic is answered by one module. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
-  /** Asks all nodes. Resolves within 500 ms, and never rejects. */
+  /** Asks all nodes. Resolves when all have answered, and within 500 ms if nothing else is given. Never rejects. */
   ask(topic: string, question: Payload, options?: AskOptions): Promise<NodeAnswers>;
 }

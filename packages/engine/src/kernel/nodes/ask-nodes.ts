@@ -28,15 +28,8 @@ interface Question {
   readonly waiting: Map<Peer | undefined, string>;
   /** Why nodes did not answer, by name. */
   readonly problems: Map<string, string>;
-  /** Returns whether no further answer is needed after this one. */
-  readonly isEnough: (answer: Payload) => boolean;
+  readonly isEnough: NonNullable<AskOptions["isEnough"]>;
   readonly settle: () => void;
-}
-
-interface OwnAskOptions extends AskOptions {
-  /** How long answers are waited for, in milliseconds. Default 500. */
-  readonly waitMs?: number;
-  readonly isEnough?: Question["isEnough"];
 }
 
 export interface AskNodesParts {
@@ -73,7 +66,7 @@ export class AskNodes implements NodeQuestions {
   ask(
     topic: string,
     payload: Payload,
-    { waitMs = WAIT_MS, without, isEnough = () => false }: OwnAskOptions = {},
+    { waitMs = WAIT_MS, without, isEnough = () => false }: AskOptions = {},
   ): Promise<NodeAnswers> {
     const { clock, name, peers, gone } = this.#parts;
     const id = randomUUID();

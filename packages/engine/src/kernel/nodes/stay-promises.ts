@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { AskNodes } from "./ask-nodes.ts";
 
 const TOPIC = "engine::stays";
-/** How long answers are waited for, in milliseconds: less than the caller of the drain waits. */
-const WAIT_MS = 300;
+/** How long answers are waited for, in milliseconds: less than whoever asked to drain this node waits. */
+const WAIT_MS = 2_500;
 
 const questionSchema = z.object({ run: z.string() });
 const answerSchema = z.object({ stays: z.boolean() });

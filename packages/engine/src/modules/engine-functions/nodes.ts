@@ -5,6 +5,8 @@ import type { ModuleContext } from "../../kernel/module.ts";
 
 const TOPIC = "engine::nodes";
 const DRAIN_TOPIC = "engine::nodes::drain";
+/** How long the node that is to be drained may take to answer, in milliseconds: it asks others. */
+const DRAIN_ANSWER_MS = 3_000;
 const DRAIN_MS = 30_000;
 const MAX_DRAIN_MS = 3_600_000;
 
@@ -166,14 +168,17 @@ function provideDraining(
     const { node } = request;
     if (nodes === undefined || sources?.drain === undefined)
       throw new CallError("invalid_request", "this engine is not in a cluster: it has no other to give its workers to");
-    const { answers, missing, problems, gone } = await nodes.ask(DRAIN_TOPIC, Payload.fromValue(request));
-    if (answers.some(({ answer }) => drainAnswerSchema.safeParse(answer.value()).data?.applied === true)) return;
+    const { answers, missing, problems, gone } = await nodes.ask(DRAIN_TOPIC, Payload.fromValue(request), {
+      waitMs: DRAIN_ANSWER_MS,
+      isEnough: isApplied,
+    });
+    if (answers.some(({ answer }) => isApplied(answer))) return;
     const refusal = problems.get(node);
     if (refusal !== undefined) throw new CallError("invalid_request", `the engine ${node} refused: ${refusal}`);
     if (missing.includes(node))
       throw new CallError(
         "call_timeout",
-        `the engine ${node} did not answer within 500 ms; it may nevertheless have done it: see its state`,
+        `the engine ${node} did not answer within ${DRAIN_ANSWER_MS} ms; it may nevertheless have done it: see its state`,
         { details: { outcome: "unknown" } },
       );
     const names = answers.map((answer) => answer.node).join(", ");
@@ -206,6 +211,10 @@ function provideDraining(
       return { node };
     },
   });
+}
+
+function isApplied(answer: Payload): boolean {
+  return drainAnswerSchema.safeParse(answer.value()).data?.applied === true;
 }
 
 const ALONE = { answers: [], missing: [], problems: new Map<string, string>() };
