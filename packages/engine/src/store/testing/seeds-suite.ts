@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
@@ -67,6 +67,15 @@ export function seedsSuite(name: string, open: () => Promise<{ readonly one: See
       await put(one, snapshotAt(3));
       if (first === undefined) throw new Error("no snapshot was kept");
       await expect(other.copy(first, newFile())).rejects.toThrow("is not kept any more");
+    });
+
+    it("leave no file when their copying is given up", async () => {
+      await put(one, snapshotAt(1));
+      const [kept] = await other.list("log");
+      if (kept === undefined) throw new Error("no snapshot was kept");
+      const [file, signal] = [newFile(), AbortSignal.abort()];
+      await expect(other.copy(kept, file, { signal })).rejects.toMatchObject({ name: "AbortError" });
+      expect(existsSync(file)).toBe(false);
     });
 
     it("are refused if one that is as new is kept, and if the store ended meanwhile", async () => {
