@@ -4,12 +4,12 @@ import { clusterNatsConfigCommand } from "./cluster-nats-config.ts";
 import { clusterNkeyCommand } from "./cluster-nkey.ts";
 import { clusterInitCommand, clusterRecoverCommand } from "./cluster-start.ts";
 
-/** `svc cluster`: prepares the servers that connect several engines, and the data that they begin with. */
+/** `svc cluster`: prepares the NATS servers of a cluster, and its initial data. */
 export function clusterCommand(shell: Shell): Command {
   return new Command("cluster")
     .summary("prepare the NATS servers and the data of a cluster of engines")
     .description(
-      "Prepare the NATS servers that make several engines one system, and the data that they begin with. The guide is docs/guide/cluster.md; the engine's side is the block engine.cluster of its config file.",
+      "Prepare the NATS servers that make several engines one system, and the initial data of the cluster. The guide is docs/guide/cluster.md; the engine's side is the block engine.cluster of its config file.",
     )
     .addCommand(clusterNatsConfigCommand(shell))
     .addCommand(clusterNkeyCommand(shell))

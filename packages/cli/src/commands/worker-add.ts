@@ -13,7 +13,7 @@ import { builtInWorkers } from "../workers/built-in-workers.ts";
 import { targetOf, type WorkerTarget } from "../workers/worker-target.ts";
 import { configOption, urlOption } from "./options.ts";
 
-/** Maximum of the config file. */
+/** Maximum of `replicas` that the config file accepts. */
 const MAX_REPLICAS = 64;
 
 interface AddOptions {

@@ -9,7 +9,7 @@ import { updateCatalogue } from "./labels/catalogue.ts";
 import { live } from "./lib/live-connection.ts";
 import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
-// Most pages have it: part of the first load, so that each of them is smaller.
+// Imported here so that it is in the entry chunk, and not in the chunk of each page that uses it.
 import "./ui/search-box.tsx";
 
 const LoginPage = lazy(() => import("./app/login-page.tsx"));
@@ -23,7 +23,7 @@ const queryClient = new QueryClient({
 
 /** The console itself; without a token the server answers none of its requests. */
 function start(): ReactNode {
-  // Another engine, or the same after an absence: what was fetched may be out of date.
+  // The connection was established again, perhaps to another engine, so fetched data may be out of date.
   let generation = 0;
   live.onState(() => {
     const next = live.getState().generation;
@@ -40,7 +40,7 @@ function start(): ReactNode {
   );
 }
 
-// Labels are read once: another language needs another load.
+// Labels are read once, at the start, so another language needs a reload of the page.
 void updateCatalogue().then((isChanged) => isChanged && location.reload());
 
 const place = document.getElementById("root");

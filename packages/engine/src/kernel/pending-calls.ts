@@ -3,7 +3,7 @@ import type { Call } from "./call.ts";
 
 /**
  * The in-flight calls of one provider. Results are looked up only here, so a worker can settle only calls that were
- * sent to it. When the worker disconnects, exactly these calls end.
+ * sent to it. When the worker disconnects, `Session` fails exactly these calls.
  */
 export class PendingCalls {
   // Created with the first call: a connection that only calls never has one.

@@ -110,8 +110,8 @@ export class Synchronizer {
       await new Promise((resolve) => setImmediate(resolve));
       if (subscription.hasEnded) return;
       if (topic.skippedTo > from) {
-        // Whether the snapshot contains the unclear write is unknown. Reading again at once might never end while
-        // the store keeps failing.
+        // A write failed but may have taken effect, so it is unknown whether the snapshot contains it. Reading again at
+        // once might never end while the store keeps failing.
         this.#sync(subscription, snapshot, { seq: from, gap, isJoin });
         this.#parts.resyncLater(subscription, from);
         return;
@@ -119,12 +119,12 @@ export class Synchronizer {
       const since = topic.after(from);
       if (since === undefined) continue;
       const { count, isMixed } = snapshotOverlap(since, snapshot);
-      // After the last read, accept that an item is reverted for a moment.
+      // After the last read, the events are sent anyway: an item may show an older value for a moment.
       if (isMixed && reads < MAX_READS - 1) continue;
       this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
       this.#startLive(
         subscription,
-        this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }),
+        this.#isExtended() ? since.slice(count) : eventsAfterPlainSync(topic, { since, seq: from + count, gap }),
       );
       return;
     }
@@ -214,10 +214,11 @@ export class Synchronizer {
 }
 
 /**
- * Returns the events to send after a plain client's snapshot. Plain events without an item may be sent again, since the
- * snapshot does not contain them; after an unclear write also those that were sent while the client waited.
+ * Returns the events to send after the snapshot of a client of the published protocol. Includes events without an item,
+ * which no snapshot contains, so the client may receive them twice. After a write that failed but may have taken effect,
+ * includes the events since that write.
  */
-function behindPlainSync(
+function eventsAfterPlainSync(
   topic: Topic,
   { since, seq, gap }: { since: readonly NumberedEvent[]; seq: number; gap: Gap | undefined },
 ): readonly NumberedEvent[] {

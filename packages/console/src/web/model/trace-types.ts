@@ -33,14 +33,14 @@ export interface TraceSummary {
   readonly nodes?: readonly string[];
 }
 
-/** Which engines of a cluster an answer is merged from. Absent without a cluster. */
+/** The engines of a cluster whose results were merged. Absent without a cluster. */
 export interface MergedFrom {
   readonly nodes?: readonly string[];
   /** Engines that did not answer. */
   readonly missing?: readonly string[];
 }
 
-/** True if an answer is, or should be, that of several engines. */
+/** Returns true if several engines were asked, including those that did not answer. */
 export function isOfSeveral({ nodes = [], missing = [] }: MergedFrom): boolean {
   return nodes.length + missing.length > 1;
 }

@@ -15,21 +15,21 @@ it("takes an end before what was seen for true only after 15 s without an entry 
       return true;
     }
   };
-  end.known(5);
+  end.sawEarlier(5);
   expect(isDoubtful(4)).toBe(true);
   clock.advance(14_999);
   expect(isDoubtful(4)).toBe(true);
   // The servers acknowledge an entry: what answered was a former leader.
-  end.seen(6);
+  end.sawNow(6);
   clock.advance(60_000);
   expect(isDoubtful(4)).toBe(true);
   clock.advance(14_999);
-  end.seen(6);
+  end.sawNow(6);
   clock.advance(1);
   expect(isDoubtful(4)).toBe(true);
   // Neither an earlier entry nor what was known before shows that the last one is there.
-  end.seen(3);
-  end.known(6);
+  end.sawNow(3);
+  end.sawEarlier(6);
   clock.advance(15_000);
   expect(isDoubtful(4)).toBe(false);
 });

@@ -2,16 +2,16 @@ import type { Clock } from "../../kernel/clock.ts";
 import { LogUnavailable } from "../../store/log.ts";
 
 /**
- * How long a log may lack an entry that was seen, in milliseconds, until the entry counts as lost. A former leader
- * answers for some seconds after it lost its majority.
+ * How long a log may lack an entry that was seen, in milliseconds, until the entry counts as lost. A deposed leader may
+ * still serve stale reads for some seconds.
  */
 export const SETTLE_MS = 15_000;
 
-/** Where a log ends at least, by the entries that were seen of it. */
+/** A lower bound for the end of a log: the highest position that was seen. Detects stale reads of the end. */
 export class LogEnd {
   readonly #clock: Clock;
   #highest = 0;
-  /** Since when the log ends before it, on the monotonic clock. */
+  /** Monotonic time since which the servers report an end below `#highest`. Undefined if they do not. */
   #behindSince: number | undefined;
 
   constructor(clock: Clock) {
@@ -19,20 +19,20 @@ export class LogEnd {
   }
 
   /** Notes an entry that was seen earlier. The servers may have lost it. */
-  known(position: number): void {
+  sawEarlier(position: number): void {
     this.#highest = Math.max(this.#highest, position);
   }
 
   /** Notes an entry that the servers have now. */
-  seen(position: number): void {
+  sawNow(position: number): void {
     if (position < this.#highest) return;
     this.#highest = position;
     this.#behindSince = undefined;
   }
 
   /**
-   * Takes an answer about the end of the log. Throws LogUnavailable while an answer without entries that were seen may
-   * be that of a former leader.
+   * Checks a reported end of the log. Throws LogUnavailable if it is below the highest seen position, for up to
+   * `SETTLE_MS`: the report may be a stale read from a deposed leader.
    */
   check(last: number): void {
     if (last >= this.#highest) {

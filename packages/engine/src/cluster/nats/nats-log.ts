@@ -107,7 +107,7 @@ export class NatsLog implements Log {
       try {
         const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream, ...expected } };
         const { seq } = await this.#publisher.publish(this.#subject("log"), bytes, options);
-        this.#end.seen(seq);
+        this.#end.sawNow(seq);
         for (const reader of this.#readers) reader.expect(seq);
         return seq;
       } catch (error) {
@@ -124,14 +124,14 @@ export class NatsLog implements Log {
     onFailed: (error: LogTruncated | LogChanged) => void,
   ): Follow {
     const { client } = this.#parts;
-    this.#end.known(from - 1);
+    this.#end.sawEarlier(from - 1);
     const reader = new EntryReader({
       from,
       clock: this.#clock,
       state: () => this.state(),
       read: (position) => this.read(position),
       onEntry: (entry) => {
-        this.#end.seen(entry.position);
+        this.#end.sawNow(entry.position);
         onEntry(entry);
       },
       onFailed: (error) => {
@@ -143,7 +143,7 @@ export class NatsLog implements Log {
       callback: (error, { data, headers }) => {
         const position = Number(headers?.get("Nats-Sequence"));
         if (error !== null || !(position > 0)) return;
-        this.#end.seen(position);
+        this.#end.sawNow(position);
         reader.live({ position, id: headers?.get(MESSAGE_ID) ?? "", bytes: data });
       },
     });

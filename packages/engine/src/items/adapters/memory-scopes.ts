@@ -4,14 +4,14 @@ import { ExpiryQueue } from "./expiry-queue.ts";
 
 /** Size of an item without its key and value, in bytes. */
 const ITEM_OVERHEAD_BYTES = 200;
-/** Maximum number of empty scopes with their own version floor. Above it, they are merged into the shared floor. */
+/** Maximum number of empty scopes with a floor of their own. Above it, their floors are merged into `#sharedFloor`. */
 const MAX_EMPTY_SCOPES = 10_000;
 
 interface ScopeItems {
   readonly items: Map<string, Item>;
   /** Total size of the values' JSON. */
   bytes: number;
-  /** Highest deleted version in the scope. */
+  /** Version floor: an item that is created again gets a higher version, so that versions never repeat. */
   floor: number;
   /** Keys in order; created when the scope is first listed. */
   ordered: SortedStrings | undefined;
@@ -25,7 +25,7 @@ export class MemoryScopes {
   #ordered: SortedStrings | undefined;
   #bytes = 0;
   #emptyScopes = 0;
-  /** Highest deleted version of all scopes whose entry was removed. */
+  /** Highest floor of the scopes whose entry was removed. */
   #sharedFloor = 0;
 
   /** Total size of all items, in bytes. */

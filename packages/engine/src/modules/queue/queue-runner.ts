@@ -7,6 +7,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { mayBeStored } from "../../store/may-be-stored.ts";
+import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
 import {
   type Completion,
   completionAfterFailure,
@@ -14,8 +15,7 @@ import {
   type InFlightJob,
   release,
   storeCompletion,
-} from "./in-flight-job.ts";
-import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
+} from "./job-completion.ts";
 import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";

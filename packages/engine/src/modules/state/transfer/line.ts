@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
 
-/** Leaves room for later changes. */
+/** Maximum version of an imported item: below 2^53, so that later writes can increment it exactly. */
 const MAX_VERSION = 2 ** 52;
 
 /** A parsed line of an import. The time of the exported item is ignored. */
