@@ -81,3 +81,28 @@ it("reports once why lines are missing, ignores a disconnected engine, and conti
   expect(texts).toEqual(["one", "two"]);
   expect(problems).toEqual(["Cannot show the output of hello: not for you"]);
 });
+
+it.each(["worker::list", "worker::logs"])("ends at once while %s waits for an engine that is gone", async (held) => {
+  const stop = new AbortController();
+  let reached = (): void => {};
+  const called = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const engine: EngineCalls = {
+    call: (request: { readonly function_id?: string | undefined; readonly signal?: AbortSignal | undefined }) => {
+      if (request.function_id !== held)
+        return Promise.resolve({ workers: [{ name: "hello", kind: "local" }] }) as Promise<never>;
+      reached();
+      return new Promise<never>((_, reject) => {
+        request.signal?.addEventListener("abort", () => reject(new CallError("invocation_stopped", "stopped")));
+      });
+    },
+  };
+  const problems: string[] = [];
+  const options = { sinceMs: 0, signal: stop.signal, onLine: () => {} };
+  const ended = followWorkers(engine, { ...options, onProblem: (message) => problems.push(message) });
+  await called;
+  stop.abort();
+  await ended;
+  expect(problems).toEqual([]);
+});

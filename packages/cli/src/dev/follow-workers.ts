@@ -36,7 +36,7 @@ export async function followWorkers(
     reported.add(message);
   };
   const begin = async (worker: string): Promise<string> => {
-    const { lines, cursor } = await readLogs(engine, worker, { tail: FIRST_LINES, sinceMs });
+    const { lines, cursor } = await readLogs(engine, worker, { tail: FIRST_LINES, sinceMs, signal });
     for (const line of lines) onLine(line);
     cursors.set(worker, cursor);
     return cursor;
@@ -53,7 +53,7 @@ export async function followWorkers(
   };
   while (!signal.aborted) {
     try {
-      for (const { name, kind } of await listWorkers(engine))
+      for (const { name, kind } of await listWorkers(engine, { signal }))
         if (kind !== "module" && !followed.has(name)) followed.set(name, follow(name));
     } catch (error) {
       reportOnce("Cannot list the workers", error);

@@ -24,12 +24,13 @@ export function fullName(name: string): string {
 
 export async function listWorkers(
   engine: EngineCalls,
-  options: { readonly includeRemote?: boolean } = {},
+  { includeRemote = false, signal }: { readonly includeRemote?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<readonly WorkerReport[]> {
-  const payload = { include_remote: options.includeRemote ?? false };
+  const payload = { include_remote: includeRemote };
   const { workers } = await engine.call<{ readonly workers: readonly WorkerReport[] }>({
     function_id: "worker::list",
     payload,
+    ...(signal && { signal }),
   });
   return workers;
 }

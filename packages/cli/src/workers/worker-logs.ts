@@ -29,6 +29,7 @@ export interface LogQuery {
   readonly tail: number;
   readonly sinceMs?: number | undefined;
   readonly stream?: LogStream | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** Maximum time that one request for new lines waits in the engine. */
@@ -42,11 +43,12 @@ const PAGE_LINES = 1_000;
 export async function readLogs(
   engine: EngineCalls,
   worker: string,
-  { tail, sinceMs, stream }: LogQuery,
+  { tail, sinceMs, stream, signal }: LogQuery,
 ): Promise<{ readonly lines: readonly WorkerLine[]; readonly cursor: string; readonly logFile: string }> {
   const page = await engine.call<LogPage>({
     function_id: "worker::logs",
     payload: { name: worker, tail, since_ms: sinceMs, stream },
+    ...(signal && { signal }),
   });
   return { lines: page.lines.map((line) => ({ ...line, worker })), cursor: page.cursor, logFile: page.log_file };
 }
