@@ -4,8 +4,12 @@ import { rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { removeDrafts } from "../../files/replace-file.ts";
+import { systemClock } from "../../kernel/clock.ts";
 import type { DriverName } from "../driver.ts";
 import type { Snapshot } from "./snapshot.ts";
+
+/** How long the process may take, in milliseconds: more than the statements that it runs may take together. */
+const TIMEOUT_MS = 100 * 60_000;
 
 /** What is copied, and where to. Absolute paths. */
 export interface ReplicaCopy {
@@ -32,6 +36,7 @@ export async function copyReplica(copy: ReplicaCopy, signal: AbortSignal): Promi
   child.on("message", (message) => answers.push(message as FromCopyProcess));
   const end = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", end, { once: true });
+  const cancelTimeout = systemClock.after(TIMEOUT_MS, end);
   try {
     // An error here is followed by the exit.
     child.send(copy, () => {});
@@ -46,6 +51,7 @@ export async function copyReplica(copy: ReplicaCopy, signal: AbortSignal): Promi
     rmSync(copy.target, { force: true });
     throw error;
   } finally {
+    cancelTimeout();
     signal.removeEventListener("abort", end);
   }
 }
