@@ -39,16 +39,22 @@ export class OrderedLogs implements LogSource {
   with(arrived: readonly Held[], evicted: number): OrderedLogs {
     const next = new OrderedLogs(this.#labelSets);
     const added = arrived.filter(isKept).sort(comparePositions);
-    let at = this.#held.findIndex(isKept);
-    if (at < 0) at = this.#held.length;
-    if (at + arrived.length - added.length >= evicted) {
-      // Usually only the first entries are evicted. Then the lists are copied as they are, up to the first late entry.
-      const end = added[0] === undefined ? this.#held.length : this.#firstBehind(added[0], at);
-      next.#held = this.#held.slice(at, end);
-      next.#labels = this.#labels.slice(at, end);
-      next.#timesMs = this.#timesMs.slice(at, end);
-      at = end;
+    const end = added[0] === undefined ? this.#held.length : this.#firstBehind(added[0]);
+    // Most evicted entries are among the first ones, and few arrive late: what is between them is copied at once.
+    const first: number[] = [];
+    let at = 0;
+    for (let left = evicted - (arrived.length - added.length); at < end && left > 0; at++)
+      if (isKept(this.#held[at] as Held)) first.push(at);
+      else left -= 1;
+    next.#held = this.#held.slice(at - first.length, end);
+    next.#labels = this.#labels.slice(at - first.length, end);
+    next.#timesMs = this.#timesMs.slice(at - first.length, end);
+    for (const [to, from] of first.entries()) {
+      next.#held[to] = this.#held[from] as Held;
+      next.#labels[to] = this.#labels[from];
+      next.#timesMs[to] = this.#timesMs[from] as number;
     }
+    at = end;
     const copyUntil = (end: number): void => {
       for (; at < end; at++) next.#push(this.#held[at] as Held, this.#labels[at], this.#timesMs[at] as number);
     };
