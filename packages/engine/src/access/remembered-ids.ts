@@ -4,16 +4,16 @@ import { z } from "zod";
 const MAX_REMEMBERED = 100_000;
 
 const KINDS = [
-  /** A trusted worker registered it. */
+  /** Ids of functions and trigger types that a trusted worker registered. */
   "function",
   "trigger type",
-  /** An auth function assigned it to a connection. */
+  /** Prefixes of function ids that an auth function assigned to a connection. */
   "prefix",
-  /** A trusted caller enqueued a job for the function, or subscribed it to a durable topic. */
+  /** Ids of functions for which a trusted caller enqueued a job, or which it subscribed to a durable topic. */
   "called function",
   /**
-   * A trusted caller named a function that a restricted principal provided. The function stays reserved for that
-   * principal. JSON: `[function, principal]`.
+   * Functions of restricted principals that a trusted caller named. Each stays reserved for its principal. An id is the
+   * JSON `[function, principal]`.
    */
   "chosen function",
 ] as const;
@@ -43,10 +43,10 @@ export function isRememberedEntry(entry: string): boolean {
   }
 }
 
-/** Persists entries over restarts. The oldest come first. */
+/** Persists entries across restarts, the oldest first. */
 export interface SavedIds {
   readonly entries: Iterable<string>;
-  /** Why entries of an earlier run are missing, and what to do; undefined if none is. */
+  /** Why entries of an earlier run are missing, and what to do. Undefined if no entry is missing. */
   readonly problem?: string | undefined;
   /** Adds the entry as the newest. */
   add(entry: string): void;
@@ -54,8 +54,8 @@ export interface SavedIds {
 }
 
 /**
- * Ids that stay reserved while no worker provides them. Each kind has its own limit, so that one cannot displace
- * another.
+ * Ids that stay reserved while no worker provides them. Each kind has its own limit, so ids of one kind cannot evict
+ * ids of another kind.
  */
 export class RememberedIds {
   #ids = emptySets();
@@ -86,7 +86,9 @@ export class RememberedIds {
     return this.#ids[kind].has(id);
   }
 
-  /** Adds the id as the newest of its kind. Above the limit, removes the oldest for which `isInUse` returns false. */
+  /**
+   * Adds the id as the newest of its kind. Above the limit, removes the oldest id for which `isInUse` returns false.
+   */
   add(kind: RememberedKind, id: string, isInUse: (id: string) => boolean = () => false): void {
     const ids = this.#ids[kind];
     ids.delete(id);

@@ -5,7 +5,10 @@ import { FolderWatch, folderIdentity } from "./folder-watch.ts";
 
 /** Maximum number of symbolic links on the way to a file, as on Linux. */
 const MAX_LINKS = 40;
-/** Maximum number of times that `arm` resolves the paths again because they changed. Later changes raise an event. */
+/**
+ * Maximum number of times that `arm` resolves the paths because they keep changing. A change after the last time raises
+ * an event.
+ */
 const MAX_ROUNDS = 20;
 
 export interface PathWatchOptions {
@@ -110,7 +113,7 @@ function add(folders: Map<string, DecidingFolder>, folder: string, name: string)
   });
 }
 
-/** Undefined if there is no such entry, or it cannot be reached. */
+/** Returns undefined if the entry does not exist or cannot be reached. */
 function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);
@@ -131,7 +134,10 @@ function namesOf(path: string): string[] {
   return path.split(sep).filter((name) => name !== "" && name !== ".");
 }
 
-/** Some file systems treat names as equal that differ in case or Unicode normalization. */
+/**
+ * Normalizes a name for comparison, because some file systems treat names as equal that differ only in case or Unicode
+ * normalization.
+ */
 function comparable(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }

@@ -1,8 +1,8 @@
 import type { Durability, Item } from "./item-store.ts";
 
 /**
- * Returns JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC.
- * `keyMember` is the key's name.
+ * Returns an item as JSON: `{key, value, version, updated_at, bytes, expires_at?}`. Times are ISO 8601 in UTC.
+ * `keyMember` is the name of the member that holds the key.
  */
 export function entryJson(item: Item, keyMember: "key" | "item_id" = "key"): string {
   const end = expiryMember(item);
@@ -25,7 +25,7 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Returns the member `durability` to append to a result; nothing for durable writes. */
+/** Returns the JSON member `durability` to append to a result, or an empty string for durable writes. */
 export function durabilityMember(durability: Durability): string {
   return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }

@@ -19,8 +19,8 @@ function rank(unit: number): number {
 }
 
 /**
- * Returns the first string after all that start with `prefix`. Undefined if there is none: the prefix is empty or
- * consists of the last character only.
+ * Returns the smallest string that sorts after all strings that start with `prefix`. Returns undefined if there is no
+ * such string, because the prefix is empty or consists only of U+10FFFF.
  */
 export function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);

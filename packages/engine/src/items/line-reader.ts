@@ -15,9 +15,9 @@ export interface LineSource {
 }
 
 /**
- * Yields the lines of a channel. Its items are chunks of UTF-8 that may be split anywhere. The last line needs no line
- * feed. Throws `invalid_input` for invalid UTF-8, `payload_too_large` for a line longer than `maxCharacters`, and
- * `channel_closed` if the writer disconnected early. All errors name the line.
+ * Yields the lines of a channel. The channel's items are chunks of UTF-8, which may be split anywhere. The last line
+ * needs no line feed. Throws `invalid_input` for invalid UTF-8, `payload_too_large` for a line longer than
+ * `maxCharacters`, and `channel_closed` if the writer disconnected early. All errors have the number of the line.
  */
 export async function* linesOf(reader: LineSource, maxCharacters: number): AsyncGenerator<NumberedLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true });

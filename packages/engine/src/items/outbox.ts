@@ -1,6 +1,6 @@
 export type ChangeKind = "created" | "updated" | "deleted";
 
-/** A change of an item. A deletion has its own version: that of the item plus 1. */
+/** A change of an item. A deletion has its own version: the item's version plus 1. */
 export interface ItemChange {
   readonly kind: ChangeKind;
   readonly scope: string;
@@ -18,7 +18,7 @@ export interface ItemChange {
 export interface Watcher {
   /** Stable across restarts, e.g. a binding's key. */
   readonly id: string;
-  /** Kinds of changes that it wants. */
+  /** Kinds of changes that the watcher receives. */
   readonly kinds: ReadonlySet<ChangeKind>;
 }
 
@@ -58,7 +58,7 @@ export interface Outbox {
   acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
   /** Discards all deliveries of a watcher and returns their number. Deliveries that are written later are kept. */
   discard(watcher: string): Promise<number>;
-  /** Returns the watchers with pending deliveries and the number of these, sorted by name. */
+  /** Returns the watchers with pending deliveries, each with the number of its pending deliveries, sorted by name. */
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]>;
 }
 

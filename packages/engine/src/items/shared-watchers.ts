@@ -1,25 +1,31 @@
 import type { Undo } from "../kernel/scope.ts";
 import type { ChangeKind } from "./outbox.ts";
 
-/** What a watcher of a cluster wants to know. It is stored, so that the writes of every engine reach it. */
+/**
+ * The changes that a watcher of a cluster subscribes to. They are stored, so that writes of every engine reach the
+ * watcher.
+ */
 export interface StoredWatcher {
   readonly id: string;
-  /** Null: any. */
+  /** Null matches every scope. A null `key` matches every key. */
   readonly scope: string | null;
   readonly key: string | null;
   readonly prefix: string;
   readonly kinds: readonly ChangeKind[];
-  /** True if a trusted worker registered it. False keeps the stored value. */
+  /** True if a trusted worker registered the watcher. False does not change the stored value. */
   readonly isTrusted: boolean;
   /** Name in logs. */
   readonly name: string;
 }
 
-/** A stored watcher, and who serves it. */
+/** A stored watcher, and the engines that serve it. */
 export interface WatcherState extends StoredWatcher {
-  /** Runs of the engines that have its trigger. Empty: it waits for its trigger to be registered again. */
+  /**
+   * Runs of the engines that have the watcher's trigger. Empty while no engine has it; the watcher then waits until its
+   * trigger is registered again.
+   */
   readonly engines: readonly string[];
-  /** The run that delivers its changes. */
+  /** Run of the engine that delivers the watcher's changes. */
   readonly claimedBy: string | undefined;
 }
 
@@ -27,12 +33,13 @@ export interface WatcherState extends StoredWatcher {
 export interface SharedWatchers {
   /** Id of this engine's run in the store. */
   readonly run: string;
-  /** Adds this engine to the watcher's engines, as one that can deliver. */
+  /** Stores the watcher, and adds this engine to the engines that can deliver its changes. */
   watch(watcher: StoredWatcher): Promise<void>;
   /**
-   * Removes this engine. With the last engine the watcher ends, unless `isKept`, or it is a trusted worker's and
-   * `isTrusted` is false. Its pending deliveries end with it; resolves with their number, or with undefined if it goes
-   * on.
+   * Removes this engine from the watcher's engines. If no engine is left, deletes the watcher and its pending
+   * deliveries. The watcher is kept nevertheless if `isKept` is true, or if a trusted worker registered it and
+   * `isTrusted` is false. Resolves with the number of deleted deliveries, or with undefined if the watcher still
+   * exists.
    */
   unwatch(request: {
     readonly id: string;
@@ -40,15 +47,22 @@ export interface SharedWatchers {
     readonly isKept: boolean;
   }): Promise<number | undefined>;
   /**
-   * Resolves with whether this engine delivers the watcher's changes, after all writes of all engines before. What this
-   * engine has seen so far does not tell that: while it was cut off, another engine may have got the watcher.
+   * Resolves with whether this engine delivers the watcher's changes, as of all earlier writes of all engines. This
+   * engine's replica may be out of date: another engine may have taken over the watcher while this one was
+   * disconnected.
    */
   isClaimed(id: string): Promise<boolean>;
   /** Lets another engine deliver, if there is one that can. */
   yield(id: string): Promise<void>;
-  /** Ends a watcher without engines and its deliveries. Resolves with their number, or with undefined if it has one. */
+  /**
+   * Deletes a watcher that has no engines, and its pending deliveries. Resolves with the number of deleted deliveries,
+   * or with undefined if the watcher has an engine.
+   */
   drop(id: string): Promise<number | undefined>;
   list(): Promise<readonly WatcherState[]>;
-  /** Calls the listener in the order of the store's writes; with undefined when the watcher has ended. */
+  /**
+   * Calls the listener for each change of a watcher, in the order of the store's writes. `state` is undefined if the
+   * watcher was deleted.
+   */
   onChange(listener: (id: string, state: WatcherState | undefined) => void): Undo;
 }

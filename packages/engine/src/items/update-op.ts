@@ -1,6 +1,6 @@
 /**
- * A path in a value. A string is one literal member of the root (`"a.b"` is a member with a dot, `""` the root itself).
- * An array has one member name per level (`[]` is the root).
+ * A path in a value. A string is the name of one member of the root: `"a.b"` is a member whose name has a dot. `""` is
+ * the root itself. An array has one member name per level; `[]` is the root.
  */
 export type UpdatePath = string | readonly string[];
 
@@ -28,7 +28,7 @@ export interface UpdateOpError {
   readonly message: string;
 }
 
-/** Returns the operations as JSON, with all digits of their numbers. */
+/** Returns the operations as JSON. Numbers keep all their digits. */
 export function opsJson(ops: readonly UpdateOp[]): string {
   return `[${ops.map(opJson).join(",")}]`;
 }

@@ -1,14 +1,18 @@
 import type { Clock } from "./clock.ts";
 
-/** Smaller differences are drift, which the system's time service corrects continuously. */
+/**
+ * Minimum jump of the wall clock that is reported, in milliseconds. Smaller differences are drift, which the system's
+ * time service corrects continuously.
+ */
 export const JUMP_MS = 1_000;
 
 /**
- * A wall clock that detects when it is set, for owners of stored durations.
+ * A wall clock that detects when it is set, for code that stores durations.
  *
- * A duration that must survive a restart (a delay, a time to live, a retention) is measured by the monotonic clock while
- * the engine runs. `store/log-clock.ts` does so for stores; an owner of wall-clock times in memory moves them by `byMs`.
- * On systems whose monotonic clock stops during sleep (Linux, macOS), sleep counts as a jump.
+ * A duration that must survive a restart (a delay, a time to live, a retention) is measured by the monotonic clock
+ * while the engine runs. `store/log-clock.ts` does this for stores. Code that keeps wall-clock times in memory adds the
+ * `byMs` of each jump to them. On systems whose monotonic clock stops during sleep (Linux, macOS), sleep counts as a
+ * jump.
  */
 export class IntervalClock implements Clock {
   readonly #clock: Clock;

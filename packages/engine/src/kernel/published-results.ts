@@ -1,6 +1,9 @@
 import { elementTexts, memberTexts, Payload } from "@svc-runtime/protocol";
 
-/** The part of a result that published clients get: a whole value, members of an object, or elements of an array. */
+/**
+ * The part of a result that published clients get: a whole value, members of an object, or elements of an array. A
+ * published client is a connection that declared none of svc's own features (see `directory.ts`).
+ */
 type Shape = typeof WHOLE | Members | readonly [Shape];
 interface Members {
   readonly [name: string]: Shape;
@@ -8,7 +11,10 @@ interface Members {
 
 const WHOLE = "whole";
 
-/** Returns the shape of an object with these members, separated by spaces; `inner` describes those that are cut too. */
+/**
+ * Returns the shape of an object. `names` are the members to copy unchanged, separated by spaces. `inner` has the
+ * shapes of members that are cut too.
+ */
 function members(names: string, inner: Members = {}): Members {
   return { ...Object.fromEntries(names.split(" ").map((name) => [name, WHOLE])), ...inner };
 }
@@ -31,7 +37,10 @@ const LOG = members(
 const AGGREGATED = members("name bucket_start_ns bucket_end_ns count sum min max avg percentiles");
 const COMPONENT = members("status details");
 
-/** Results of built-in functions that have members which the published ones lack (capabilities, protocol 10). */
+/**
+ * Published shapes of the results of built-in functions, by function. Only functions whose results have additional
+ * members are listed (capabilities, protocol 10).
+ */
 const RESULTS: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["state::set", WRITTEN],
   ["state::update", UPDATED],
@@ -86,8 +95,8 @@ const RESULTS: ReadonlyMap<string, Shape> = new Map<string, Shape>([
 ]);
 
 /**
- * Returns the result of a built-in function as a published client gets it: with the published members alone (decision
- * 42). Values are copied as text, so that numbers keep their digits.
+ * Returns the result of a built-in function for a published client: only the published members (decision 42). Values
+ * are copied as text, so that numbers keep their digits.
  */
 export function publishedResult(functionId: string, result: Payload): Payload {
   const shape = RESULTS.get(functionId);

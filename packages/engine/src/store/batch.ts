@@ -9,7 +9,10 @@ import type { Answer, Request } from "./thread-messages.ts";
 export class DatabaseFailed extends Error {
   /** True after an I/O error or a damaged file: the file must be checked before it is used again. */
   readonly suspect: boolean;
-  /** True if the commit failed. Its writes may be in the log, but none of its requests was acknowledged. */
+  /**
+   * True if the commit failed. The batch's writes may be in SQLite's write-ahead log, but none of its requests was
+   * acknowledged.
+   */
   readonly isOfCommit: boolean;
   /** SQLite's primary result code. */
   readonly resultCode: number;
@@ -29,10 +32,10 @@ export class DatabaseFailed extends Error {
 type Run = (input: unknown) => unknown;
 
 /**
- * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the answers
- * become large, the batch ends early: the remaining requests have no answer and must be run in another batch.
- * `beforeCommit` runs in the transaction of the writes. Throws DatabaseFailed if the database failed; nothing of the batch
- * is then written.
+ * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the results
+ * become large, the batch ends early and returns fewer results than requests. The caller must run the remaining
+ * requests in another batch. `beforeCommit` runs in the transaction of the writes. Throws DatabaseFailed if the
+ * database failed; nothing of the batch is then written.
  */
 export function runBatch(
   database: Database,
@@ -51,22 +54,26 @@ export function runBatch(
   return first ?? inTransaction(database, buffer, isolated, beforeCommit) ?? [];
 }
 
-/** Called in the transaction, after the requests, with the answers to those that ran. */
+/** Called in the transaction, after the requests, with the results of the requests that ran. */
 type BeforeCommit = (answers: readonly Answer[]) => void;
 
-/** How an entry of a log is applied. */
+/** Options for applying an entry of a replicated log to the database. An entry is a list of write requests. */
 export interface EntryParts {
-  /** Number of its requests that were applied before, e.g. before a crash. */
+  /** Number of the entry's requests that are applied already, e.g. by a run that crashed. */
   readonly from: number;
-  /** Stores, in the same transaction, how many of the entry's requests are applied. `answers` are those to the last ones. */
+  /**
+   * Stores in the transaction how many of the entry's requests are applied. `answers` are the results of this
+   * transaction's requests.
+   */
   readonly storePosition: (applied: number, answers: readonly Answer[]) => void;
-  /** Called after each commit with the answers to the requests from `first` on. */
+  /** Called after each commit with the results of the committed requests. `first` is the index of the first one. */
   readonly onPart: (answers: readonly Answer[], first: number) => void;
 }
 
 /**
- * Runs all writes of an entry of a log. If their answers are large, it takes several transactions. Each stores how far
- * it came, so that after a crash in between no write of the entry is left out or runs twice.
+ * Runs all writes of a log entry. If the results are large, the writes are split into several transactions. Each
+ * transaction stores how many writes are applied. So no write is skipped or runs twice after a crash between two
+ * transactions.
  */
 export function runEntry(
   database: Database,
@@ -85,10 +92,12 @@ export function runEntry(
   }
 }
 
-/** A batch ends when its answers have this many characters, so that large answers are not all in memory at once. */
+/** A batch ends when its results have this many characters, which limits the memory for large results. */
 const MAX_ANSWER_CHARACTERS = 32 * 1024 * 1024;
 
-/** Runs requests, at least one, until the answers are large or `continues` returns false. */
+/**
+ * Runs requests in order, at least one, until the results reach `MAX_ANSWER_CHARACTERS` or `continues` returns false.
+ */
 export function answersTo(
   requests: readonly Request[],
   run: (request: Request) => Answer,
@@ -148,7 +157,7 @@ function inTransaction(
   }
 }
 
-/** A failure here fails the whole batch, because buffered changes belong to several requests. */
+/** Writes the buffered changes. A failure fails the whole batch, because the changes belong to several requests. */
 function flush(buffer: WriteBuffer): void {
   try {
     buffer.flush();
@@ -193,7 +202,7 @@ function answer(procedures: ProcedureTable, request: Request, execute: (run: Run
   const procedure = procedureOf(procedures, request);
   if (procedure === undefined) return { status: "failed", message: `the store has no procedure ${request.procedure}` };
   try {
-    // The table holds procedures of different inputs; `Store.call` has matched name and input by type.
+    // The cast is safe, because the type of `Store.call` matches each procedure's name with its input.
     return { status: "done", output: execute(procedure.run as Run, request.input) };
   } catch (thrown) {
     if (thrown instanceof DatabaseFailed) throw thrown;
@@ -213,7 +222,7 @@ function procedureOf(procedures: ProcedureTable, request: Request): ProcedureTab
 
 /**
  * Result codes of a single faulty statement (1: SQLITE_ERROR, 18: too big, 19: constraint, 20: mismatch, 25: range).
- * Others mean that the database failed.
+ * All other codes mean that the database failed.
  */
 const ofOneRequest: ReadonlySet<number> = new Set([1, 18, resultCodes.constraint, 20, 25]);
 

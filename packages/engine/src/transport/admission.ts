@@ -20,23 +20,26 @@ import {
   WRONG_TOKEN_OF_ROLE,
 } from "./token-guard.ts";
 
-/** Maximum number of handshakes of one listener that wait for its auth function; further ones are refused with 503. */
+/**
+ * Maximum number of handshakes of one listener that wait for its auth function. Further handshakes are refused with
+ * 503.
+ */
 const MAX_WAITING = 256;
 
 export type Admission = Admitted | { readonly admitted: false; readonly refusal: Refusal };
 
 export interface Admitted {
   readonly admitted: true;
-  /** Undefined for a connection without restrictions. */
+  /** Permissions of the connection. Undefined for a connection without restrictions. */
   readonly access: SessionAccess | undefined;
   /**
-   * Returns false if the rules of the admission changed: the token was removed, or the connection would get other
-   * permissions now.
+   * Returns false if the rules have changed since the connection was admitted, so that its token is no longer valid or
+   * it would get other permissions now.
    */
   readonly isCurrent: () => boolean;
 }
 
-/** For a connection without restrictions to a listener without settings. */
+/** Admission of a connection without restrictions, to a listener without access settings. */
 export const UNRESTRICTED: Admitted = { admitted: true, access: undefined, isCurrent: () => true };
 
 /** The role of a token. */
@@ -65,10 +68,10 @@ export class Admissions {
   readonly #ports: AdmissionPorts;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
-  /** For holders of the engine's token. Rules do not affect them. */
+  /** Admission of clients with the engine's token. Rules do not affect them. */
   readonly #holder: Admitted = { admitted: true, access: undefined, isCurrent: () => !this.isRemoved };
   readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
-  /** For listeners without rules. */
+  /** Admissions to listeners without rules, by the listener's settings. */
   readonly #open = new WeakMap<AccessSettings, Admitted>();
   #waiting = 0;
 
@@ -83,11 +86,14 @@ export class Admissions {
     return this.#settings().isRemoved === true;
   }
 
-  /** Decides at once if there is no auth function. `signal` aborts when the client disconnects. Never rejects. */
+  /**
+   * Decides whether the request is admitted. Returns a promise only if an auth function decides. `signal` aborts when
+   * the client disconnects. The promise never rejects.
+   */
   decide(request: IncomingMessage, signal: AbortSignal): Admission | Promise<Admission> {
     const settings = this.#settings();
     const { rbac } = settings;
-    // Supervised workers hold the engine's token too.
+    // Includes workers that the engine started, because they have the engine's token.
     if (this.#guard.isHolder(request)) return this.#holder;
     const credentials = credentialsOf(request);
     const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
@@ -101,7 +107,7 @@ export class Admissions {
     return this.#withoutRules(settings);
   }
 
-  /** One object for all connections: there may be ten thousand. */
+  /** Returns one shared object for all connections, to save memory: there may be ten thousand connections. */
   #withoutRules(settings: AccessSettings): Admitted {
     let admitted = this.#open.get(settings);
     if (admitted === undefined) {
@@ -167,7 +173,7 @@ export class Admissions {
     return { admitted: false, refusal };
   }
 
-  /** Compares all tokens, so that the duration does not reveal which one matches. */
+  /** Returns the role of a token. Compares all tokens, so that the duration does not reveal which one matches. */
   #roleOf(token: string, rbac: RbacSettings | undefined): TokenRole | undefined {
     if (rbac === undefined || rbac.tokens.length === 0) return undefined;
     let found: TokenRole | undefined;

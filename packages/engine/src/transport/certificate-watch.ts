@@ -3,8 +3,8 @@ import { type Clock, every } from "../kernel/clock.ts";
 import type { Listener } from "./listener.ts";
 
 /**
- * How often the files are checked, in milliseconds. By their times, since a folder watch misses changes behind a link
- * that leads elsewhere.
+ * Interval of the checks, in milliseconds. The files' times are polled, because a watch of the folder misses changes of
+ * a symbolic link's target in another folder.
  */
 export const CHECK_EVERY_MS = 60_000;
 
@@ -16,8 +16,8 @@ export interface CertificateWatchOptions {
 }
 
 /**
- * Detects renewed certificate files. Files that cannot be read or do not match are reported once and read again when
- * they change again, so that it does no harm to read between the two writes of a renewal.
+ * Detects renewed certificate files. Files that cannot be read or do not match are reported once, and are read again
+ * when they change again. So a check between the two writes of a renewal (certificate and key) does no harm.
  */
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
@@ -28,9 +28,9 @@ export class CertificateWatch {
     this.#options = options;
   }
 
-  /** Checks at once, for comparison, and then every minute. The undo stops it. */
+  /** Records the current state of the files, and then checks every minute. Returns a function that stops the checks. */
   start(): () => void {
-    // `check` never rejects: a file that cannot be read is a state as well.
+    // `check` never rejects, because `stateOf` returns the error code of a file that cannot be read.
     const check = (): void => void this.check();
     check();
     return every(this.#options.clock, CHECK_EVERY_MS, check);

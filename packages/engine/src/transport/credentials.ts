@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { tokenOfSubprotocols } from "@svc-runtime/protocol";
 
 /**
- * The credentials of a request. A token comes as Bearer, as the password of Basic (with any user), or in a WebSocket
+ * The credentials of a request. A token is sent as Bearer, as the password of Basic (with any user), or in a WebSocket
  * subprotocol.
  */
 export type Credentials =
@@ -37,12 +37,15 @@ function readAuthorization(value: string): Credentials {
   }
 }
 
-/** Returns a token's digest for comparing. */
+/** Returns the digest that `isToken` compares a token with. */
 export function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Compares in constant time: the digests have the same length, and an attacker cannot predict them. */
+/**
+ * Returns whether `given` is the token with this digest. Compares digests in constant time, so that the duration
+ * reveals nothing about the token. `timingSafeEqual` needs inputs of equal length, which digests have.
+ */
 export function isToken(given: string, digest: Buffer): boolean {
   return timingSafeEqual(digestOf(given), digest);
 }

@@ -32,7 +32,8 @@ export class HttpApi {
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
-      // A streamed body may take long, and only the mount knows it. Other bodies are limited below.
+      // No limit here: a streamed body may take long, and only its mount knows that it is streamed. `boundBody` limits
+      // the time of all other bodies.
       requestTimeoutMs: 0,
       onRequest: (request, response) => this.#respond(request, response),
       ...(access.maxConnectionsPerAddress === undefined
@@ -70,7 +71,7 @@ export class HttpApi {
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
     const mount = this.#admit(request, response, path);
-    // Also without a mount: the body of a request with an immediate response may still be arriving.
+    // Applies without a mount too, because the body may still be arriving after an immediate response.
     if (mount?.boundsBodies !== true) boundBody(request, response);
     if (mount === undefined) return;
     try {
@@ -91,7 +92,8 @@ export class HttpApi {
   #admit(request: IncomingMessage, response: ServerResponse, path: string): HttpMount | undefined {
     const { host } = request.headers;
     const isConsole = isConsolePath(path);
-    // Off loopback any name may lead here, so paths for the engine's own clients require the token.
+    // Off loopback, clients may use any host name for this machine, so Host is not checked. The console's paths are the
+    // exception: their Host is checked unless they require the token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
     const misdirected = isForAnyHost ? undefined : misdirection(request, this.listener.port, this.#rules());
     if (misdirected !== undefined) {
@@ -111,7 +113,7 @@ export class HttpApi {
       this.#health(request, response, path);
       return undefined;
     }
-    // Existing requests and their calls continue.
+    // Rejects new requests only. Requests in flight and their calls continue.
     if (this.#draining) {
       sendError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return undefined;
@@ -177,7 +179,7 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
   request.once("close", () => clearTimeout(timer));
 }
 
-/** Returns the path as sent, without query; for an absolute-form target, its path. */
+/** Returns the path of a request target as sent, without the query. A target can be a whole URL (absolute form). */
 function pathOf(target: string): string {
   if (target.startsWith("/") && !target.includes("#")) {
     const mark = target.indexOf("?");
@@ -189,7 +191,7 @@ function pathOf(target: string): string {
   return path === "" ? "/" : path;
 }
 
-/** Returns the origin of pages of this listener. */
+/** Returns the origin of the pages that this listener serves. */
 function ownOrigin({ isTls }: Listener, host: string | undefined): string {
   return `${isTls ? "https" : "http"}://${(host ?? "").toLowerCase()}`;
 }

@@ -15,8 +15,8 @@ import type { Refusal } from "./token-guard.ts";
 /** A ping is sent at every fourth heartbeat: every 10 s. */
 const BEATS_PER_PING = 4;
 /**
- * A client that sends nothing for this long, pongs included, is disconnected, in milliseconds. Checked at heartbeats,
- * so within 25 s.
+ * Time in milliseconds without a message or pong after which a client is disconnected. Heartbeats check it, so the
+ * client is disconnected after 25 s at the latest.
  */
 const DEAD_AFTER_MS = 22_500;
 const CLOSE_GOING_AWAY = 1001;
@@ -30,8 +30,8 @@ export interface ListenerAccess {
   /** Returns whether a request has the engine's token. */
   readonly isTrusted?: (request: IncomingMessage) => boolean;
   /**
-   * While it returns false, clients are asked to reconnect: joins would be refused, since the module for them has not
-   * started yet.
+   * Returns false while the engine starts or stops. New clients are then asked to connect again, because joins would be
+   * refused before the module for them has started.
    */
   readonly isReady?: () => boolean;
 }
@@ -42,7 +42,7 @@ export interface RealtimeServer {
   accept(socket: RealtimeSocket): void;
 }
 
-/** The real-time listener: sockets for streams of users and of the engine. */
+/** The real-time listener. Accepts WebSockets for user-defined streams and for the engine's own streams. */
 export class Realtime {
   readonly listener: Listener;
   readonly #clock: Clock;
@@ -177,7 +177,7 @@ export class Realtime {
     });
   }
 
-  /** An engine bug in the handling of a message closes only its socket. */
+  /** Runs `action`. If it throws, which is a bug of the engine, only this socket is closed. */
   #guarded(close: (code: number, reason: string) => void, action: () => void): void {
     try {
       action();
@@ -188,7 +188,7 @@ export class Realtime {
   }
 }
 
-/** `ip:port`. */
+/** Returns the client's address as `ip:port`. */
 function addressOf({ socket }: IncomingMessage): string {
   return `${(socket.remoteAddress ?? "").replace(/^::ffff:/, "")}:${socket.remotePort ?? 0}`;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Returns header values as text. Headers with other characters than visible ASCII are omitted. */
+/** Returns header values as text. Omits headers whose values have characters other than printable ASCII and tabs. */
 export function headersOf(request: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(request.headers)) {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 
 export interface Refusal {
-  /** With its reason phrase, e.g. `401 Unauthorized`. */
+  /** HTTP status with its reason phrase, e.g. `401 Unauthorized`. */
   readonly status: string;
   readonly code: string;
   readonly message: string;
@@ -37,8 +37,8 @@ export class TokenGuard {
   }
 
   /**
-   * Returns why the request is refused. A wrong token is refused even where none is required, since its sender relies
-   * on it.
+   * Returns why the request is refused, or undefined if it is accepted. A wrong token is refused even if no token is
+   * required, because its sender expects the rights of the token.
    */
   refusal(request: IncomingMessage, options: { readonly required: boolean }): Refusal | undefined {
     if (credentialsOf(request).kind === "none") return options.required ? unauthorized(MISSING_TOKEN) : undefined;

@@ -2,8 +2,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { LogUnavailable } from "../../store/log.ts";
 
 /**
- * How long a log may lack an entry that was seen, in milliseconds, until the entry counts as lost. A deposed leader may
- * still serve stale reads for some seconds.
+ * Time in milliseconds after which a missing entry that was seen earlier counts as lost. Before that, the entry may be
+ * missing because of a stale read: a deposed leader may serve stale reads for some seconds.
  */
 export const SETTLE_MS = 15_000;
 

@@ -15,7 +15,7 @@ export class FileWatchers implements SharedWatchers {
   constructor(store: Store<ItemProcedures>, call: Store<ItemProcedures>["call"], onError: (error: unknown) => void) {
     this.run = store.run;
     this.#call = call;
-    // Both until the store closes.
+    // Both listeners stay until the store closes, so their undo functions are not used.
     store.onApplied((applied) => {
       for (const { id, state } of changesOf(applied)) for (const listener of this.#listeners) listener(id, state);
     });

@@ -4,14 +4,19 @@ import { ExpiryQueue } from "./expiry-queue.ts";
 
 /** Size of an item without its key and value, in bytes. */
 const ITEM_OVERHEAD_BYTES = 200;
-/** Maximum number of empty scopes with a floor of their own. Above it, their floors are merged into `#sharedFloor`. */
+/**
+ * Maximum number of empty scopes with a version floor of their own. Above it, their floors are merged into
+ * `#sharedFloor`.
+ */
 const MAX_EMPTY_SCOPES = 10_000;
 
 interface ScopeItems {
   readonly items: Map<string, Item>;
   /** Total size of the values' JSON. */
   bytes: number;
-  /** Version floor: an item that is created again gets a higher version, so that versions never repeat. */
+  /**
+   * Version floor: the highest version of a deletion. A new item gets a higher one, so a key never repeats a version.
+   */
   floor: number;
   /** Keys in order; created when the scope is first listed. */
   ordered: SortedStrings | undefined;
@@ -25,7 +30,7 @@ export class MemoryScopes {
   #ordered: SortedStrings | undefined;
   #bytes = 0;
   #emptyScopes = 0;
-  /** Highest floor of the scopes whose entry was removed. */
+  /** Version floor of all scopes without an entry: the highest floor of the removed entries. */
   #sharedFloor = 0;
 
   /** Total size of all items, in bytes. */

@@ -2,9 +2,7 @@ import { CallError } from "@svc-runtime/protocol";
 import type { FormatCheck } from "../format-check.ts";
 import type { Session } from "../session.ts";
 
-/**
- * Informs a worker that its registration succeeded, but the validation by its format that it requested does not work.
- */
+/** Notifies a worker that its registration succeeded, but the engine cannot validate payloads by the format in it. */
 export function reportFormatProblem(
   check: FormatCheck | undefined,
   registration: { readonly type: string; readonly id: string },

@@ -82,7 +82,7 @@ function matches(view: FunctionView, input: z.output<typeof listInput>): boolean
   return names.length === 0 || view.workers.some(({ id, name }) => names.includes(name) || names.includes(id));
 }
 
-/** Returns a row of the list. */
+/** Returns the row of a function in the list. */
 export function functionRow(view: FunctionView, dialect: Dialect): Readonly<Record<string, unknown>> {
   const { internal: _internal, ...ours } = view;
   if (dialect === "svc") return ours;

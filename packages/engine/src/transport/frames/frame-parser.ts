@@ -17,19 +17,19 @@ import { unmask, wordsBelow } from "./unmask.ts";
 const FINAL_TEXT = FINAL | OPCODE.text;
 const MASKED = 0x80;
 const LENGTH_BITS = 0x7f;
-/** Bytes of the code at the beginning of a close frame's payload. */
+/** Length of the close code at the beginning of a close frame's payload, in bytes. */
 const CODE_BYTES = 2;
 
 export type MessageKind = "text" | "binary";
 
 export interface FrameParserListener {
-  /** A whole message; text is valid UTF-8. The bytes may be a part of the chunk that was read. */
+  /** Called for each complete message; text is valid UTF-8. `bytes` may be a view of the chunk passed to `read`. */
   onMessage(bytes: Buffer, kind: MessageKind): void;
   onPing(payload: Buffer): void;
   onPong(): void;
-  /** The peer's close frame; 1005 if it has no code. Nothing follows. */
+  /** Called for the peer's close frame, with code 1005 if the frame has none. No other call follows. */
   onClose(code: number, reason: string): void;
-  /** The peer broke the protocol. Nothing follows. */
+  /** Called if the peer violates the protocol. No other call follows. */
   onViolation(violation: Violation): void;
 }
 
@@ -37,14 +37,14 @@ export interface FrameParserListener {
 export class FrameParser {
   readonly #listener: FrameParserListener;
   readonly #maxMessageBytes: number;
-  /** Beginning of a header whose rest has not arrived. */
+  /** Received part of an incomplete frame header. */
   #partialHeader: Buffer | undefined;
-  /** The frame whose payload arrives. */
+  /** Header of the frame whose payload is being received. */
   #frame: FrameHeader | undefined;
   #payloadLeft = 0;
   /** Received part of the payload, if the frame is a control frame. */
   #control: PayloadPieces | undefined;
-  /** Kind of the message whose frames arrive. */
+  /** Kind of the fragmented message that is being received. */
   #kind: MessageKind | undefined;
   #message: PayloadPieces | undefined;
   #isOver = false;
@@ -54,12 +54,12 @@ export class FrameParser {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** Reads no more. */
+  /** Stops parsing. Later input is ignored. */
   stop(): void {
     this.#isOver = true;
   }
 
-  /** Reads what the socket received. Unmasks in place. */
+  /** Parses a chunk that the socket received. Unmasks payloads in place. */
   read(chunk: Buffer): void {
     let at = 0;
     const words = wordsBelow(chunk);
@@ -69,7 +69,10 @@ export class FrameParser {
     }
   }
 
-  /** The usual case, read in one step: a text message in one frame that is whole in the chunk. Returns its end, or undefined if it is another case. */
+  /**
+   * Fast path for the usual case: a text message in a single frame that is completely in the chunk. Returns the
+   * position after the frame, or undefined in all other cases.
+   */
   #readWholeText(chunk: Buffer, words: Uint32Array, at: number): number | undefined {
     if (chunk[at] !== FINAL_TEXT || this.#partialHeader !== undefined || this.#kind !== undefined) return undefined;
     const second = chunk[at + 1];
@@ -99,7 +102,7 @@ export class FrameParser {
       maxPayloadBytes: this.#maxMessageBytes - (this.#message?.bytes ?? 0),
     });
     if (header === undefined) {
-      // A copy: the chunk may be large.
+      // Copied, because a view would keep the whole chunk in memory.
       this.#partialHeader = Buffer.from(bytes);
       return at + rest.length;
     }
@@ -111,12 +114,12 @@ export class FrameParser {
     this.#payloadLeft = header.payloadBytes;
     const payloadAt = at + header.bytes - (before?.length ?? 0);
     if (header.payloadBytes <= chunk.length - payloadAt) return this.#readPayload(header, chunk, words, payloadAt);
-    // The mask is a part of the chunk.
+    // The mask is copied, because `header.mask` is a view of the chunk.
     this.#frame = { ...header, mask: Buffer.from(header.mask) };
     return payloadAt;
   }
 
-  /** Reads what the chunk has of the frame's payload. Returns where that ends. */
+  /** Reads the part of the frame's payload that is in the chunk. Returns the position after it. */
   #readPayload(frame: FrameHeader, chunk: Buffer, words: Uint32Array, at: number): number {
     const end = Math.min(chunk.length, at + this.#payloadLeft);
     unmask(chunk, words, at, end, frame.mask, 0, frame.payloadBytes - this.#payloadLeft);
@@ -160,7 +163,7 @@ export class FrameParser {
     else this.#listener.onMessage(message, kind);
   }
 
-  /** RFC 6455, section 5.5.1. */
+  /** Handles the payload of a close frame (RFC 6455, section 5.5.1). */
   #close(payload: Buffer): void {
     if (payload.length === 0) {
       this.#isOver = true;
@@ -190,7 +193,7 @@ function withPiece(pieces = new PayloadPieces(), piece: Buffer): PayloadPieces {
   return pieces;
 }
 
-/** Whether a peer may send it. RFC 6455, section 7.4, and the registry of codes that it names. */
+/** Returns whether a peer may send the close code (RFC 6455, section 7.4, and the IANA registry of close codes). */
 function isCloseCode(code: number): boolean {
   if (code >= 3000) return code <= 4999;
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== CLOSE_CODE.noStatus && code !== CLOSE_CODE.abnormal;

@@ -1,10 +1,10 @@
 import { compareKeys, endOfPrefix } from "../../key-order.ts";
 import { stored } from "./stored-text.ts";
 
-/** Upper bound of all texts: SQLite sorts blobs after texts. */
+/** Upper bound of all texts. It is a blob, because SQLite sorts blobs after texts. */
 const END_OF_TEXTS = new Uint8Array(0);
 
-/** Range of encoded texts: the first bound is included, the second excluded. */
+/** Range of encoded texts. The first bound is included, the second is excluded. */
 export type TextRange = readonly [string, string | Uint8Array];
 
 /** Returns the range of texts that start with `prefix`. */

@@ -1,4 +1,6 @@
-/** Must call `release` once, when the next job on its keys may start. */
+/**
+ * A function that runs while its keys are locked. It must call `release` once, when the next job on its keys may start.
+ */
 export type LockedJob = (release: () => void) => void;
 
 interface Waiter {
@@ -30,7 +32,9 @@ export class KeyedLocks {
     if (waiter.blocked === 0) this.#start([waiter]);
   }
 
-  /** Not recursive, so that many jobs that release at once cannot overflow the stack. */
+  /**
+   * Starts the waiters. A loop instead of recursion, so that many jobs that release at once cannot overflow the stack.
+   */
   #start(waiters: readonly Waiter[]): void {
     this.#startable.push(...waiters);
     if (this.#isStarting) return;

@@ -1,5 +1,6 @@
 /**
- * Arguments: prefix, scope, maximum bytes, keys... Returns `{"done", record or false...}` or `{"too_large", bytes}`.
+ * Reads several items of a scope. Arguments: prefix, scope, maximum bytes, keys... Returns `{"done", record or
+ * false...}` or `{"too_large", bytes}`. See `writeScript` for the format of a record.
  */
 export const getManyScript = `
 local items, bytes, answer = ARGV[1] .. 'items:' .. ARGV[2], 0, { 'done' }
@@ -23,8 +24,9 @@ end
 `;
 
 /**
- * Arguments: prefix, scope, now, limit, maximum bytes, start of the page, end of the page, start of the prefix (the
- * last three in ZRANGEBYLEX syntax). Returns `{total, "1" if there are more, key, record...}`.
+ * Reads a page of the items of a scope whose keys have a prefix. Arguments: prefix of Redis keys, scope, now, limit,
+ * maximum bytes, start of the page, end of the page, start of the keys' prefix (the last three in ZRANGEBYLEX syntax).
+ * Returns `{total, "1" if there are more or "0", key, record...}`.
  */
 export const pageScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -54,8 +56,8 @@ end
 `;
 
 /**
- * Arguments: prefix, scope, now, maximum bytes. Returns `{"done", record...}` in key order, or `{"too_large", items,
- * bytes}`. Expired items are not included.
+ * Reads all items of a scope, except expired ones. Arguments: prefix, scope, now, maximum bytes. Returns `{"done",
+ * record...}` in key order, or `{"too_large", items, bytes}`.
  */
 export const listScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -83,8 +85,8 @@ return answer
 `;
 
 /**
- * Arguments: prefix, limit, start of the page, end of the page, start of the prefix. Returns `{total, "1" if there are
- * more, {scope, items, bytes}...}`.
+ * Reads a page of the scopes whose names have a prefix. Arguments: prefix of Redis keys, limit, start of the page, end
+ * of the page, start of the names' prefix. Returns `{total, "1" if there are more or "0", {scope, items, bytes}...}`.
  */
 export const groupsScript = `
 local limit = tonumber(ARGV[2])
@@ -97,7 +99,7 @@ end
 return answer
 `;
 
-/** Arguments: prefix, now, limit. Returns `{scope, key, version}...`. */
+/** Finds expired items. Arguments: prefix, now, limit. Returns `{scope, key, version}...`. */
 export const expiredScript = `
 local answer = {}
 for index, id in ipairs(redis.call('ZRANGEBYSCORE', ARGV[1] .. 'expiry', '-inf', ARGV[2], 'LIMIT', 0, tonumber(ARGV[3]))) do

@@ -29,7 +29,7 @@ export class WriteRefusal {
     return this.#reason;
   }
 
-  /** Records an error reply. */
+  /** Records an error reply. If it means that the server rejects all writes, starts to probe the server. */
   note(reply: string): void {
     if (!refusals.test(reply)) return;
     if (this.#reason === undefined) this.#log.error("Redis rejects writes", { reason: reply });

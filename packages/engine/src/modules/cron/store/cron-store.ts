@@ -25,7 +25,10 @@ const BATCH = 1_000;
 
 type Change = Adoption | OwnerChange | Release | Retirement | Rewind;
 
-/** What another engine wrote about a job. `unknown`: the stored job must be read again. */
+/**
+ * A change of a job that another engine wrote. `unknown`: the change has no details, so the stored job must be read
+ * again.
+ */
 export type ForeignChange =
   | { readonly kind: "started"; readonly run: Run; readonly decidedUntil: number | undefined }
   | { readonly kind: "added"; readonly run: Run; readonly entry: NewEntry }
@@ -48,8 +51,8 @@ export interface CronStoreOptions {
 }
 
 /**
- * Stores jobs: up to which time their ticks are decided, whether they are paused, and their last runs. Every change is
- * on disk when its call resolves.
+ * Stores cron jobs: whether a job is paused, its last runs, and the time up to which its ticks are decided. A tick is a
+ * scheduled time; it is decided when its run was started or skipped. Every change is on disk when its call resolves.
  */
 export class CronStore {
   readonly #store: Store<CronProcedures>;
@@ -59,7 +62,10 @@ export class CronStore {
     this.#store = store;
   }
 
-  /** Opens the store. Its timeouts always use real time, because the disk does. */
+  /**
+   * Opens the store. Its timeouts use the system's clock even if tests replace the clock, because the disk takes real
+   * time.
+   */
   static async open({ dataDir, openStore, isShared = false }: CronStoreOptions): Promise<CronStore> {
     return new CronStore(
       await openStore<CronProcedures>({
@@ -111,17 +117,17 @@ export class CronStore {
     return this.#store.isShared;
   }
 
-  /** Stores a start, unless the tick was already decided or another engine runs the job. */
+  /** Stores that a run starts, unless its tick is already decided or another engine runs the job. */
   start(entry: NewEntry, mayOverlap: boolean): Promise<StartOutcome> {
     return this.#store.call("start", { entry, engine: this.#store.run, mayOverlap });
   }
 
-  /** Undoes a start. Resolves with false if this is not possible. */
+  /** Deletes a stored start whose job was not delivered. Resolves with false if the start cannot be undone. */
   undoStart(start: UndoneStart): Promise<boolean> {
     return this.#store.call("undoStart", start);
   }
 
-  /** Adds a history entry. Resolves with it and its number, or with undefined if the job was deleted. */
+  /** Adds a history entry. Resolves with the numbered entry, or with undefined if the job was deleted. */
   add(entry: NewEntry): Promise<Run | undefined> {
     return this.#store.call("add", { entry, engine: this.#store.run });
   }
@@ -132,8 +138,8 @@ export class CronStore {
   }
 
   /**
-   * Pauses or resumes a job. `decided` replaces the decided time, and may be earlier than the stored one. Absent:
-   * unchanged.
+   * Pauses or resumes a job. `decided` replaces the time up to which ticks are decided, also by an earlier one. If
+   * `decided` is absent, that time does not change.
    */
   setPaused(
     id: string,
@@ -153,7 +159,10 @@ export class CronStore {
     return this.#store.call("history", { id, limit });
   }
 
-  /** Deletes jobs that are not in `ids` and were not used for more than `unusedMs`. Returns their number. */
+  /**
+   * Deletes jobs that are not in `ids` and were not used for more than `unusedMs`. Resolves with the number of deleted
+   * jobs.
+   */
   async upkeep(ids: readonly string[], unusedMs: number): Promise<number> {
     for (let at = 0; at < ids.length; at += BATCH) await this.#store.call("touch", { ids: ids.slice(at, at + BATCH) });
     let forgotten = 0;
@@ -165,7 +174,9 @@ export class CronStore {
     return forgotten;
   }
 
-  /** Calls the listener when other runs are gone, so that their unfinished starts can be adopted. */
+  /**
+   * Calls the listener when runs of other engines have ended, so that this engine can adopt their unfinished starts.
+   */
   onRunsGone(listener: () => void): Undo {
     return this.#store.onRunsGone(listener);
   }

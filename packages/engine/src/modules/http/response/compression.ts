@@ -6,14 +6,14 @@ import type { RouteResponse } from "./route-response.ts";
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** Smaller bodies are not worth compressing, in bytes. */
+/** Minimum size of a body that is compressed, in bytes. Smaller bodies are not worth the time. */
 const MIN_BYTES = 1024;
-/** Above this quality, brotli takes ten times as long for little gain. */
+/** Quality of brotli. A higher quality takes ten times as long for little gain. */
 const BROTLI_QUALITY = 4;
 
-/** Whether the body may have the size from which it is compressed. */
+/** Returns true if the body may be large enough to be compressed. */
 export function isLongEnough({ body }: Pick<RouteResponse, "body">): boolean {
-  // A character is at most 3 bytes.
+  // A UTF-16 unit has at most 3 bytes in UTF-8.
   return body !== undefined && body.length * 3 >= MIN_BYTES;
 }
 
@@ -21,8 +21,8 @@ const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|xml|graphql|wasm|x-ndjson|x-www-form-urlencoded)$|image\/svg\+xml$)|[+](?:json|xml|yaml|text)$/;
 
 /**
- * Compresses the body if the client supports it and it is worth it. Not compressed: encoded bodies, `no-transform`,
- * partial content, and streamed responses, which are sent elsewhere.
+ * Compresses the body if the client supports it and the body becomes smaller. Does not compress bodies that are encoded
+ * already, responses with `no-transform`, and partial content. Streamed responses do not use this function.
  */
 export async function compressed(
   routeResponse: RouteResponse,
@@ -57,7 +57,10 @@ function isEligible(headers: HeaderList): boolean {
   );
 }
 
-/** Returns the supported encoding that the client prefers; if it prefers none, the one with smaller output. */
+/**
+ * Returns the supported encoding that the client prefers. If the client has no preference, returns brotli, whose output
+ * is smaller. Returns undefined if the client accepts none.
+ */
 export function chooseEncoding(acceptEncoding: string | undefined): "br" | "gzip" | undefined {
   if (acceptEncoding === undefined || acceptEncoding === "") return undefined;
   const weights = new Map<string, number>();

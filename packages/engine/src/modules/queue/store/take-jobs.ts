@@ -27,8 +27,8 @@ import type { QueueRow } from "./queue-table.ts";
 const MAX_DUE = 1_000;
 
 /**
- * Maximum functions that one take searches for jobs of restricted principals, who control their number. The next take
- * continues after them.
+ * Maximum number of functions in which one take searches for jobs of restricted principals. There is a limit because
+ * these principals control the number of functions that have jobs. The next take continues after them.
  */
 const MAX_RESTRICTED_FUNCTIONS = 100;
 
@@ -49,13 +49,13 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     "SELECT due FROM jobs WHERE queue = ? AND state = 2 AND timed = ? ORDER BY due LIMIT 1",
   );
 
-  /** Makes due jobs ready. Returns false if there may be more. */
+  /** Makes due jobs ready. Returns false if there may be more due jobs. */
   function makeDueReady(queue: QueueRow): boolean {
     if (queue.delayed === 0) return true;
     const delayed = due.all(queue.id, AFTER_A_DURATION, time.now(), MAX_DUE);
     for (const job of delayed) jobs.move(job, READY);
     const atInstants = due.all(queue.id, AT_AN_INSTANT, time.wall(), MAX_DUE);
-    // Ready jobs are in the order of the log's time.
+    // Ready jobs are sorted by the log's time, so the wall-clock time is converted.
     for (const job of atInstants) {
       const waited = time.wall() - job.due;
       jobs.move(job, READY, { due: time.now() - waited, timed: AT_ONCE });
@@ -74,8 +74,8 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
   }
 
   /**
-   * Returns the queries for ready jobs of trusted callers, or of restricted principals. Each has its own index, so a
-   * seek finds jobs of one kind past any number of the other.
+   * Returns the queries for ready jobs of trusted callers, or of restricted principals. Each of the two kinds has its
+   * own index, so a query for one kind does not scan jobs of the other.
    */
   function readyQueries(principal: string) {
     const nextFunction = database.prepare<{ readonly function: string }>(
@@ -88,8 +88,8 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
       `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND function = ? AND state = 0 AND principal ${principal} ORDER BY priority DESC, due, seq LIMIT ?`,
     );
     /**
-     * Yields the functions that may have ready jobs, in order, each found by one seek. `after` undefined: from the
-     * first.
+     * Yields the functions that may have ready jobs, sorted by id, with one index lookup for each. Starts after the
+     * function `after`, or at the first function if `after` is undefined.
      */
     function* functionsOf(queue: number, { only }: TakeInput, after?: string): Generator<string> {
       if (only !== undefined) {
@@ -139,7 +139,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
       searched += 1;
       after = id;
       if (skipped.has(id)) continue;
-      // One more than may run, to detect whether jobs are held back.
+      // Reads one job more than may run, to detect whether jobs are held back.
       const found = restricted.ready(queue, id, Math.min(limit, restrictedLimit) + 1);
       rows += found.length;
       lists.push(found);
@@ -180,7 +180,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     };
   }
 
-  /** True if a take after these jobs were added would get all of them and no other. False if that is unclear. */
+  /** Returns true only if a take right after adding these jobs certainly returns all of them and no other job. */
   function takesAll(added: readonly NewJob[], queue: QueueRow, { limit, maxBytes, except, only }: TakeInput): boolean {
     // Other jobs that are ready or due would come first, or have a share in the limit.
     if (queue.paused === 1 || queue.waiting > 0 || queue.restricted_depth > 0 || isDue(queue)) return false;
@@ -239,7 +239,10 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     jobs.queues.changed(queue);
   }
 
-  /** Like a take that changes nothing. May be wrong about jobs of restricted principals, but never misses one. */
+  /**
+   * Returns whether a take may find jobs, without changing anything. May return true although no job of a restricted
+   * principal can be taken, but never misses a job.
+   */
   function hasJobs(input: TakeInput): HasJobsOutput {
     const queue = jobs.queues.find(input.queue);
     if (queue === undefined || queue.paused === 1) return { hasJobs: false, nextDueMs: undefined };
