@@ -1,8 +1,6 @@
 import type { SpanRecord } from "../telemetry-records.ts";
 import { Deque } from "./deque.ts";
-
-/** Number of digits at the end of a trace id that form the key, a small integer. */
-const KEY_DIGITS = 7;
+import { traceKeyOf } from "./trace-ids.ts";
 
 interface HeldSpan {
   /** Undefined after it was taken. */
@@ -37,7 +35,7 @@ export class HeldSpans {
   add(span: SpanRecord, now: number): void {
     const { size } = span;
     span.retain?.();
-    this.#places.push({ span, key: keyOf(span.traceId), heldAt: now, size });
+    this.#places.push({ span, key: traceKeyOf(span.traceId), heldAt: now, size });
     this.count++;
     this.bytes += size;
   }
@@ -45,7 +43,7 @@ export class HeldSpans {
   /** Removes the spans of the trace that were added after `since`, and passes them on, oldest first. */
   take(traceId: string, since: number, forward: (span: SpanRecord) => void): void {
     if (this.count === 0) return;
-    const key = keyOf(traceId);
+    const key = traceKeyOf(traceId);
     for (let at = 0; at < this.#places.length; at++) {
       const held = this.#places.at(at);
       if (held?.key !== key || held.heldAt <= since || held.span?.traceId !== traceId) continue;
@@ -81,11 +79,4 @@ export class HeldSpans {
     this.count--;
     this.bytes -= held.size;
   }
-}
-
-/** Equal for equal trace ids; rarely equal for others. */
-function keyOf(traceId: string): number {
-  let key = 0;
-  for (let at = traceId.length - KEY_DIGITS; at < traceId.length; at++) key = (key << 4) ^ traceId.charCodeAt(at);
-  return key;
 }

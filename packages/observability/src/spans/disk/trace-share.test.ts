@@ -75,6 +75,27 @@ it("writes later spans of a written trace, also while it leaves out other traces
   expect(takes(sampleSpan({ trace: 150, id: 2 }))).toBe(false);
 });
 
+it("writes no later span of a trace that began while it left out traces", () => {
+  const { clock, share, takes, traces } = start();
+  traces(101, 1);
+  const began = Array.from({ length: 50 }, (_, at) => sampleSpan({ trace: 1_000 + at, id: 1 }));
+  expect(began.filter((span) => share.takesStarted(span))).toEqual([]);
+  clock.advance(1_000);
+  expect(began.filter((_, at) => takes(sampleSpan({ trace: 1_000 + at, id: 2, parent: 1 })))).toEqual([]);
+  expect(began.filter((span) => share.takes(span))).toEqual([]);
+  // They have taken no place of a trace that begins now.
+  expect(sum(traces(50, 2))).toBe(40);
+});
+
+it("takes no new trace while its limit of spans is reached", () => {
+  const { clock, takes, traces } = start();
+  expect(traces(1, 501)).toEqual([500]);
+  expect(sum(traces(50, 1))).toBe(0);
+  clock.advance(1_000);
+  expect(takes(sampleSpan({ trace: 2, id: 2 }))).toBe(false);
+  expect(sum(traces(50, 1))).toBe(50);
+});
+
 it("writes failed and slow spans, up to a limit, while it leaves out others", () => {
   const { traces } = start();
   traces(100, 1);
@@ -89,5 +110,5 @@ it("notes the starts of spans only of traces that are written", () => {
   traces(101, 1);
   expect(share.takesStarted(sampleSpan({ trace: 500, id: 1 }))).toBe(false);
   clock.advance(1_000);
-  expect(share.takesStarted(sampleSpan({ trace: 500, id: 1 }))).toBe(true);
+  expect(share.takesStarted(sampleSpan({ trace: 501, id: 1 }))).toBe(true);
 });

@@ -1,4 +1,5 @@
 import type { Clock } from "@svc-runtime/engine/module";
+import { traceKeyOf } from "../../calls/trace-ids.ts";
 import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
@@ -9,8 +10,10 @@ const SPANS = { perSecond: 50, burst: 500 };
 /** The same for spans that failed or were slow: these are written while others are left out. */
 const KEPT = { perSecond: 20, burst: 200 };
 const SLOW_MS = 1_000;
-/** Written traces that are remembered, so that all of their spans are written. */
+/** Written traces that are remembered, so that their later spans are written. */
 const MAX_REMEMBERED = 1_000;
+/** Number of left-out traces that are remembered, so that none of their later spans are written. A power of two. */
+const LEFT_OUT_PLACES = 16_384;
 /**
  * When a limit is reached, no further trace is written for this time, in milliseconds. Meanwhile no clock is read:
  * there may be many thousands of spans per second.
@@ -22,6 +25,8 @@ export class TraceShare {
   readonly #clock: Clock;
   readonly #onLeftOut: (count: number) => void;
   readonly #written = new RecentIds(MAX_REMEMBERED);
+  /** Keys of traces, each at the place that its last bits name: noting one of many takes a few nanoseconds. */
+  readonly #leftOutTraces = new Uint32Array(LEFT_OUT_PLACES);
   #traces = TRACES.burst;
   #spans = SPANS.burst;
   #kept = KEPT.burst;
@@ -36,9 +41,9 @@ export class TraceShare {
     this.#filledAtMs = clock.monotonic();
   }
 
-  /** Whether the start of a span is written. */
+  /** Whether the start of a span is written. Under load it is not. */
   takesStarted(span: SpanRecord): boolean {
-    return this.#endPause === undefined && this.#takesTrace(span.traceId);
+    return this.#takesTrace(span.traceId) && this.#endPause === undefined;
   }
 
   /** Whether an ended span is written. */
@@ -56,24 +61,36 @@ export class TraceShare {
     this.#endPause?.();
   }
 
+  /** A trace is taken or left out when its first span starts, so that what is written are whole traces. */
   #takesTrace(traceId: string): boolean {
     if (this.#written.has(traceId)) return true;
-    if (this.#traces < 1 && !this.#filled()) return false;
+    const key = traceKeyOf(traceId);
+    const place = key & (LEFT_OUT_PLACES - 1);
+    if (this.#leftOutTraces[place] === key || !this.#takesNewTrace()) {
+      this.#leftOutTraces[place] = key;
+      return false;
+    }
+    this.#written.add(traceId);
+    return true;
+  }
+
+  #takesNewTrace(): boolean {
+    if (this.#endPause !== undefined) return false;
+    if (this.#traces < 1) this.#fill();
     if (this.#traces < 1) {
       this.#pause();
       return false;
     }
     this.#traces -= 1;
-    this.#written.add(traceId);
     return true;
   }
 
   #takesSpan(): boolean {
-    if (this.#spans < 1 && !this.#filled()) return false;
-    if (this.#spans < 1) {
-      this.#pause();
-      return false;
+    if (this.#spans < 1 && this.#endPause === undefined) {
+      this.#fill();
+      if (this.#spans < 1) this.#pause();
     }
+    if (this.#spans < 1) return false;
     this.#spans -= 1;
     return true;
   }
@@ -81,21 +98,18 @@ export class TraceShare {
   #pause(): void {
     this.#endPause = this.#clock.after(PAUSE_MS, () => {
       this.#endPause = undefined;
-      this.#filled();
+      this.#fill();
       this.#onLeftOut(this.#leftOut);
       this.#leftOut = 0;
     });
   }
 
-  /** Fills the limits for the time since the last call. Returns false, and does nothing, during a pause. */
-  #filled(): boolean {
-    if (this.#endPause !== undefined) return false;
+  #fill(): void {
     const now = this.#clock.monotonic();
     const seconds = (now - this.#filledAtMs) / 1_000;
     this.#traces = Math.min(TRACES.burst, this.#traces + seconds * TRACES.perSecond);
     this.#spans = Math.min(SPANS.burst, this.#spans + seconds * SPANS.perSecond);
     this.#kept = Math.min(KEPT.burst, this.#kept + seconds * KEPT.perSecond);
     this.#filledAtMs = now;
-    return true;
   }
 }
