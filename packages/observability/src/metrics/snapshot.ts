@@ -4,10 +4,15 @@ import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
-/** Bounds of exported durations: doublings from 0.128 ms to 34 s. They coincide with our bucket bounds. */
+/**
+ * Bounds of exported durations, each twice the one before: from 0.128 ms to 34 s. Each is also a bound of the stored
+ * buckets.
+ */
 const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);
 
-/** A histogram with upper bounds; one count more than bounds. */
+/**
+ * A histogram with the upper bounds of its buckets. There is one count more than bounds: values above the last bound.
+ */
 export interface ExplicitBuckets {
   readonly bounds: readonly number[];
   readonly bucketCounts: readonly number[];
@@ -30,7 +35,7 @@ function boundsOf(layout: BucketLayout): readonly number[] {
   return Array.from({ length: layout.size - 1 }, (_, index) => layout.startOf(index + 1));
 }
 
-/** Returns the total of each series, for export. `own` is the resource of series without an origin. */
+/** Returns the totals of all series as records for export. `own` is the resource of series without an origin. */
 export function snapshotOf(
   store: SeriesStore,
   own: Resource,

@@ -21,13 +21,13 @@ export class TimeLine {
     this.#monotonic = clock.monotonic();
   }
 
-  /** Returns the current stored time, in milliseconds. */
+  /** Returns the current time on this axis (stored time), in milliseconds. */
   now(): number {
     const monotonic = this.#clock.monotonic();
     const wall = this.#clock.now();
     const expected = this.#at + monotonic - this.#monotonic;
     const off = wall - this.#shift - expected;
-    // In whole steps, so that shown times stay aligned to steps.
+    // Shifts by whole steps, so that shown times stay aligned to steps.
     if (off < -TOLERANCE_MS) this.#shift += Math.round(off / STEP_MS) * STEP_MS;
     this.#monotonic = monotonic;
     this.#at = Math.max(this.#at, off < -TOLERANCE_MS ? expected : wall - this.#shift);

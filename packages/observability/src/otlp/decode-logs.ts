@@ -68,7 +68,7 @@ function readLog(
     severityText: severityTextOf(severityNumber),
     body: body.text,
     attributes,
-    // An entry with invalid ids is still an entry.
+    // An entry with invalid ids is stored without them.
     traceId: readId(json.traceId, 32) ?? undefined,
     spanId: readId(json.spanId, 16) ?? undefined,
     resource,

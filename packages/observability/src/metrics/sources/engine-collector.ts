@@ -80,7 +80,7 @@ export class EngineCollector {
       connections++;
       if (internal) return;
       workers++;
-      // Ten thousand idle connections need no series each.
+      // Only workers that have run a call get a series, because there may be ten thousand idle connections.
       if (has_run) store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
     });
     this.#set(ENGINE_CONNECTIONS, at, connections);

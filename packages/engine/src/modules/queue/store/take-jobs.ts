@@ -169,9 +169,9 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
       take: input.take,
       onLeased: (job: JobRow, data: string) => taken.push({ job, data }),
     };
-    const answers = added.map((job) => add(job, lease));
+    const outputs = added.map((job) => add(job, lease));
     return {
-      added: answers,
+      added: outputs,
       taken: {
         ...nothing(),
         jobs: taken.sort((a, b) => inOrder(a.job, b.job)).map(({ job, data }) => leasedJob(job, queue, data)),
