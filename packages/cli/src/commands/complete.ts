@@ -6,12 +6,12 @@ import { withEngine } from "../engine/engine-session.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
-/** The user waits after pressing Tab. */
+/** Time limit for the whole command, in milliseconds. Short, because the user waits after pressing Tab. */
 const DEADLINE_MS = 2_000;
 
 /**
  * `svc __complete`: lists names for completion scripts, one per line. Prints nothing, not even an error, if the engine
- * does not answer in time.
+ * does not respond in time.
  */
 export function completeCommand(shell: Shell): Command {
   const command = new Command("__complete")

@@ -67,8 +67,8 @@ interface RunningSetting {
 }
 
 /**
- * Returns the settings that come from flags of the project's running engine, by key. Empty if no engine runs or it
- * rejects the connection.
+ * Returns the settings that come from flags of the project's running engine, by key. Returns an empty map if no engine
+ * runs or the engine rejects the connection.
  */
 async function flagsOfRunningEngine(shell: Shell, file: string): Promise<ReadonlyMap<string, unknown>> {
   if (announcedEngine(shell, file) === undefined) return new Map();
@@ -77,16 +77,16 @@ async function flagsOfRunningEngine(shell: Shell, file: string): Promise<Readonl
       engineAddress({ ...shell, env: { ...shell.env, SVC_URL: "" } }, { config: file }),
       "svc config explain",
       async (engine) => {
-        const answer = await engine.call<{ readonly settings: readonly RunningSetting[] }>({
+        const result = await engine.call<{ readonly settings: readonly RunningSetting[] }>({
           function_id: "engine::config::effective",
           payload: {},
         });
-        return answer.settings;
+        return result.settings;
       },
     );
     return new Map(settings.filter(({ source }) => source === "flag").map(({ key, value }) => [key, value]));
   } catch (error) {
-    // Without the flags, the values are still those of an engine started now.
+    // Without the flags, the values are correct for an engine that is started now.
     if (error instanceof CommandFailure || CallError.is(error)) return new Map();
     throw error;
   }
@@ -100,7 +100,7 @@ function withFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<string, unk
   );
 }
 
-/** Returns defaults and descriptions only if the file is missing or invalid. */
+/** Returns all keys with their values. If the file is missing or invalid, returns the default values and a note. */
 async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
@@ -109,7 +109,7 @@ async function explainedKeys(
   const options = { env: shell.env, modules: await loadModules(), cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
     const value = maskConfig(one.value, one.path);
-    // The default of a variable may also be a secret.
+    // `written` may contain a variable's default value, which may be a secret.
     const isMasked = JSON.stringify(value)?.includes(MASK);
     return { ...one, value, written: isMasked || one.written === undefined ? undefined : maskConfigText(one.written) };
   };
@@ -127,7 +127,9 @@ async function explainedKeys(
   }
 }
 
-/** Returns the key, or all keys below it. Throws a usage error with the nearest key if there is none. */
+/**
+ * Returns the key and all keys below it. If there is no such key, throws a usage error that suggests the nearest key.
+ */
 async function chosenKeys(
   keys: readonly ExplainedKey[],
   { wanted, named }: { readonly wanted: string; readonly named: string },
@@ -145,7 +147,10 @@ async function chosenKeys(
   );
 }
 
-/** Without a key, shows the top two levels and every key that is set. */
+/**
+ * Returns the filter of the keys to list. Without a key on the command line, lists the top two levels and every key
+ * that is set.
+ */
 function isShown(key: string | undefined): (one: ExplainedKey) => boolean {
   return ({ path, source }) => key !== undefined || path.length <= 2 || (source !== undefined && source !== "default");
 }
@@ -162,7 +167,7 @@ function row(one: ExplainedKey): readonly string[] {
   ];
 }
 
-/** Source of the value, in a word or two. */
+/** Returns the source of the value in a few words. */
 function origin({ source, where, variable }: ExplainedKey): string {
   if (source === undefined) return "-";
   if (source === "env") return variable ?? "a variable";

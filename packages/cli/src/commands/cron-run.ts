@@ -48,13 +48,13 @@ export function cronRunCommand(shell: Shell): Command {
 }
 
 async function runNow(shell: Shell, command: Command, name: string, options: RunOptions): Promise<void> {
-  const answer = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
+  const result = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const payload = JSON.stringify({ trigger_id: await triggerIdOf(engine, name) });
     const call = { function_id: "cron::trigger_now", payload, timeoutMs: options.timeoutMs };
     return cancellable(shell, `Running ${name}`, (signal) => engine.callJson({ ...call, signal }));
   });
-  if (options.json) shell.out(`${formatResult(answer, shell.outColumns)}\n`);
-  const { function_id, outcome, error } = JSON.parse(answer) as Run;
+  if (options.json) shell.out(`${formatResult(result, shell.outColumns)}\n`);
+  const { function_id, outcome, error } = JSON.parse(result) as Run;
   if (outcome === "error") throw new CommandFailure(`The run of ${function_id} failed: ${error ?? "no reason given"}`);
   if (outcome === "skipped")
     throw new CommandFailure(

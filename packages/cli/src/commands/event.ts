@@ -44,8 +44,8 @@ async function emit(shell: Shell, command: Command, { topic, words, options }: E
   const json = await dataOf(shell, words);
   const { delivered, hint } = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const payload = payloadWith({ event: topic }, { name: "data", json });
-    const answer = await engine.callJson({ function_id: "event::emit", payload });
-    const { delivered_to } = JSON.parse(answer) as { readonly delivered_to: number };
+    const result = await engine.callJson({ function_id: "event::emit", payload });
+    const { delivered_to } = JSON.parse(result) as { readonly delivered_to: number };
     return { delivered: delivered_to, hint: delivered_to === 0 ? await nearestTopic(engine, topic) : "" };
   });
   if (options.json) shell.out(`${JSON.stringify({ topic, delivered_to: delivered })}\n`);
@@ -72,7 +72,10 @@ interface TopicRow {
   readonly subscribers: number;
 }
 
-/** Returns a hint, or an empty string if the listing fails, because the event is already published. */
+/**
+ * Returns a hint with the nearest topic. Returns an empty string if the topics cannot be listed, because the event is
+ * already published and the command must not fail.
+ */
 export async function nearestTopic(engine: Pick<Worker, "call">, topic: string): Promise<string> {
   let rows: readonly TopicRow[];
   try {

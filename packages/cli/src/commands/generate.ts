@@ -13,7 +13,10 @@ import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from ".
 const LANGUAGES = ["typescript", "python"] as const;
 type Language = (typeof LANGUAGES)[number];
 
-/** Common short names. They are only suggested, not accepted, so that the command in the file header has one form. */
+/**
+ * Common short names of the languages. They are only suggested, not accepted, so that the command in the file header
+ * always has the same form.
+ */
 const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = {
   typescript: ["ts", "tsx", "js", "javascript", "node"],
   python: ["py", "python3"],

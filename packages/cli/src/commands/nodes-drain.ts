@@ -8,7 +8,10 @@ import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOpti
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
-/** The engine disconnects the remaining workers at its time limit. This much later the command gives up. */
+/**
+ * Time in milliseconds that the command waits after the engine's own time limit, at which the engine disconnects the
+ * remaining workers.
+ */
 const LATE_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
@@ -18,7 +21,7 @@ interface DrainOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc nodes drain`: gives an engine's workers to the others, and waits until it has none. */
+/** `svc nodes drain`: moves an engine's workers to the other engines, and waits until the engine has no workers. */
 export function nodesDrainCommand(shell: Shell): Command {
   const command = new Command("drain")
     .summary("give an engine's workers to the others, before it is stopped")
@@ -68,7 +71,10 @@ export function nodesUndrainCommand(shell: Shell): Command {
   });
 }
 
-/** `run`: the engine's run when it was asked to drain. */
+/**
+ * Waits until the engine is drained. `run` is the engine's run when it was asked to drain. Throws a CommandFailure if
+ * the engine is gone, is no longer draining, or is not drained within `withinMs`.
+ */
 export async function untilDrained(
   list: () => Promise<readonly NodeListing[]>,
   { name, run }: { readonly name: string; readonly run: string | undefined },

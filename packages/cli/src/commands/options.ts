@@ -11,7 +11,7 @@ export function withEngineOptions(command: Command): Command {
   return command.addOption(urlOption()).addOption(configOption("config file that gives the bridge port"));
 }
 
-/** Merges a command's options with those of its parents: `--config` may come before the command. */
+/** Merges a command's options with the options of its parents, because `--config` may come before the command. */
 export function allOptions<Options extends object>(options: Options, command: Command): Options & EngineOptions {
   return { ...options, ...command.optsWithGlobals<EngineOptions>() };
 }
@@ -26,7 +26,10 @@ export function quietIdsOption(): Option {
   return new Option("--quiet-ids", "leave out the ids of calls, traces, workers and triggers in log lines");
 }
 
-/** The option `--config`. It has no default, because a default here would hide a value given to `svc` itself. */
+/**
+ * The option `--config`. It has no default, because a default would override a value given before the command, as in
+ * `svc --config FILE COMMAND`.
+ */
 export function configOption(description: string): Option {
   return new Option("-c, --config <file>", `${description} (default: "config.yaml")`);
 }
@@ -56,7 +59,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** The option `--limit` of commands that list things: the maximum number of them. */
+/** The option `--limit` of commands that print a list: the maximum number of rows. */
 export function limitOption(what: string, byDefault: number): Option {
   return new Option("--limit <n>", `maximum number of ${what}, 1 to 1000`)
     .argParser(wholeNumber(1, 1_000))
@@ -66,7 +69,10 @@ export function limitOption(what: string, byDefault: number): Option {
 /** Maximum of `--tail`. */
 const MAX_TAIL = 5_000;
 
-/** Adds `--tail` to a command that shows logs: how many of the last lines. Users of lists know it as `--limit`. */
+/**
+ * Adds `--tail`, the number of last lines, to a command that shows logs. Also accepts `--limit`, the name of this
+ * option in commands that print lists.
+ */
 export function withTail(command: Command, what: string, byDefault: number): Command {
   const parse = wholeNumber(0, MAX_TAIL);
   return command
@@ -79,7 +85,9 @@ export function withTail(command: Command, what: string, byDefault: number): Com
     .on("option:limit", (text: string) => command.setOptionValueWithSource("tail", parse(text), "implied"));
 }
 
-/** Returns the option of a list for one that only logs have, or undefined. */
+/**
+ * Returns `--limit` for an unknown option `--tail` or `-n` if the command has `--limit`. Otherwise returns undefined.
+ */
 export function limitForTail(command: Command, option: string): string | undefined {
   const isTail = option === "--tail" || option === "-n";
   return isTail && command.options.some(({ long }) => long === "--limit") ? "--limit" : undefined;

@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import { type CommandFailure, usageFailure } from "../exit-codes.ts";
 
-/** Thrown for an unknown command name, in a place that cannot await. `explained` creates the error for the user. */
+/**
+ * Thrown for an unknown command name by commander's event listeners, which cannot await. `explained` creates the error
+ * for the user.
+ */
 export class UnknownCommand extends Error {
   readonly #parent: Command;
   readonly #word: string;

@@ -114,7 +114,10 @@ async function writers(engine: EngineCalls): Promise<readonly string[]> {
     .map(({ name }) => name);
 }
 
-/** Lines of a single process begin with the time; lines of several begin with the worker's name. */
+/**
+ * Returns a function that prints a line. Lines begin with the time if they are from a single process. Otherwise they
+ * begin with the worker's name.
+ */
 function linesFor(
   shell: Shell,
   {
@@ -141,7 +144,7 @@ interface FollowedFrom {
   readonly show: (line: WorkerLine) => void;
 }
 
-/** Follows until the user stops it or none of the workers exists any more. */
+/** Follows the logs until the user stops the command or all workers were removed from the config file. */
 async function followAll(shell: Shell, engine: EngineCalls, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = abortAtStop(shell);
   const merged = new MergedLines();

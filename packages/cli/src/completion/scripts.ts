@@ -10,7 +10,7 @@ interface Syntax {
   readonly list: (name: string, words: readonly string[]) => string;
   readonly end: string;
   readonly quote: (text: string) => string;
-  /** A word with its description, if the shell shows descriptions. */
+  /** Returns a word, with its description if the shell shows descriptions. */
   readonly described: (word: string, meaning: string) => string;
 }
 
@@ -46,7 +46,7 @@ function commandCase(command: CommandNode, syntax: Syntax): string {
   const words = {
     subs: commands.map(({ name, summary }) => syntax.described(name, summary)),
     flags: options.flatMap(({ names, description }) => names.map((name) => syntax.described(name, description))),
-    // A value that cannot be completed still consumes the next word.
+    // Options with values that cannot be completed are listed too, because their value is the next word.
     values: options.flatMap((option) => {
       const place = placeOfValue(option);
       return place === undefined ? [] : option.names.map((name) => `${name}=${place || "text"}`);

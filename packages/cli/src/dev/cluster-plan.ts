@@ -13,11 +13,11 @@ const CLUSTER = "dev";
 const SERVERS = 3;
 const HOST = "127.0.0.1";
 const FIRST_SERVER_PORT = 4222;
-/** Servers reach one another at the port that is this much higher. */
+/** Offset from a server's client port to the port at which the other servers connect to it. */
 const ROUTE_PORT_OFFSET = 2_000;
 const MAX_TRIED_PORTS = 200;
 
-/** Ports of the command line. Undefined: that of the config file. */
+/** Ports from the command line. An undefined port is taken from the config file. */
 export interface GivenPorts {
   readonly bridge?: number | undefined;
   readonly http?: number | undefined;
@@ -31,7 +31,7 @@ export interface PlannedServer {
 }
 
 export interface PlannedNode {
-  /** From `a` on. */
+  /** Name from `nodeName`: `a` for the first engine. */
   readonly name: string;
   readonly dataDir: string;
   readonly ports: GivenPorts;
@@ -41,7 +41,7 @@ export interface PlannedNode {
 export interface ClusterPlan {
   readonly servers: readonly PlannedServer[];
   readonly nodes: readonly PlannedNode[];
-  /** Lets another `svc dev` use the folder. */
+  /** Releases the lock on the folder, so that another `svc dev` can use the folder. */
   release(): void;
 }
 
@@ -50,13 +50,13 @@ export interface WantedCluster {
   readonly configFile: string;
   /** Number of engines. */
   readonly count: number;
-  /** For the first engine. */
+  /** Ports for the first engine. */
   readonly given: GivenPorts;
 }
 
 /**
  * Chooses ports for the servers and engines of a cluster on this machine, writes the servers' files, and locks the
- * folder. Throws a CommandFailure if another process uses it or the config file is invalid.
+ * folder. Throws a CommandFailure if another process uses the folder or the config file is invalid.
  */
 export async function planCluster(
   shell: Pick<Shell, "env" | "cwd">,
@@ -122,7 +122,7 @@ interface FirstPorts {
   readonly bridge: number;
   readonly http: number;
   readonly realtime: number;
-  /** All ports that are in use. Those of further engines are added. */
+  /** All ports in use by engines of the cluster. `portsNear` adds the ports that it chooses. */
   readonly taken: number[];
 }
 
@@ -149,7 +149,7 @@ async function portsOf(
   }
 }
 
-/** Returns free ports near those of the first engine for a further one. */
+/** Returns free ports for a further engine, near the ports of the first engine. */
 async function portsNear({ bridge, http, realtime, taken }: FirstPorts): Promise<GivenPorts> {
   const near = async (port: number): Promise<number> => {
     const free = port === 0 ? 0 : await freePortLike(port, taken);

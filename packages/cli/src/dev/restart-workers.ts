@@ -6,7 +6,7 @@ export interface NamedEngine {
   readonly engine: Pick<Worker, "call" | "connected">;
 }
 
-/** Restarts the local workers at the engines that are connected. Names the other engines. */
+/** Restarts the local workers of the connected engines. Prints the names of engines that are not connected. */
 export async function restartWorkers(engines: readonly NamedEngine[], note: (text: string) => void): Promise<void> {
   const areConnected = await Promise.all(
     engines.map(({ engine }) =>

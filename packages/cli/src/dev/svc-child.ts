@@ -3,7 +3,10 @@ import { fileURLToPath } from "node:url";
 import { LineSplitter } from "@svc-runtime/engine/local-workers";
 
 const svcBin = fileURLToPath(new URL("../../bin/svc.js", import.meta.url));
-/** The engine finishes its calls within 10 s and stops its workers within another 10 s. */
+/**
+ * Time between SIGTERM and SIGKILL, in milliseconds. The engine finishes its calls within 10 s and stops its workers
+ * within another 10 s.
+ */
 const STOP_GRACE_MS = 25_000;
 
 export interface SvcChildOptions {
@@ -13,9 +16,9 @@ export interface SvcChildOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** A child process that runs `svc`. It ends with this process, because only this process holds its standard input. */
+/** A child process that runs `svc`. It also stops when this process ends, because its standard input is closed then. */
 export class SvcChild {
-  /** How it ended, e.g. "exit code 1". */
+  /** Resolves with how the process ended, e.g. "exit code 1". */
   readonly ended: Promise<string>;
   readonly #process: ChildProcess;
   #isOver = false;
@@ -33,7 +36,7 @@ export class SvcChild {
       const lines = new LineSplitter(onLine);
       stream?.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());
     }
-    // The child may exit before it reads its input.
+    // Ignores write errors, because the child may exit before it reads its input.
     this.#process.stdin?.on("error", () => {});
     this.ended = new Promise((settle) => {
       this.#process.once("error", (error) => settle(error.message));
@@ -44,7 +47,7 @@ export class SvcChild {
     });
   }
 
-  /** Undefined if it could not be started. */
+  /** Process id. Undefined if the process could not be started. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -55,7 +58,6 @@ export class SvcChild {
     return this.#stopping;
   }
 
-  /** Kills the process. */
   kill(): void {
     this.#signal("SIGKILL");
   }

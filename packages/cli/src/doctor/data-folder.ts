@@ -40,7 +40,7 @@ async function isWritableFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** `free` is in bytes. */
+/** Returns the finding about the free disk space of a folder. `free` is in bytes. */
 export function spaceFinding(folder: string, free: number): Finding {
   const message = `${formatBytes(free)} free for ${folder}`;
   if (free >= WARNING_BYTES) return { check: "disk", status: "ok", message };
@@ -53,7 +53,7 @@ async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Returns the folder or its nearest existing parent. */
+/** Returns the folder, or its nearest parent that exists. */
 async function nearestExisting(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {
     const exists = await access(at).then(

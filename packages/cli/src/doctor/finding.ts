@@ -8,7 +8,7 @@ export interface Finding {
   readonly check: string;
   readonly status: "ok" | "warning" | "problem";
   readonly message: string;
-  /** How to fix it. Undefined if nothing needs to be done. */
+  /** How to fix the problem. Undefined if nothing needs to be done. */
   readonly remedy?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface CheckContext {
 /** A check. Reports failures as findings instead of rejecting. May return no findings. */
 export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
-/** Returns true if `version` is at least `least`, compared by number. Both are dotted versions. */
+/** Returns true if `version` is at least `least`. Both are dotted versions; their parts are compared as numbers. */
 export function isAtLeast(version: string, least: string): boolean {
   const [have, want] = [version, least].map((text) => text.split(".").map(Number));
   for (const [index, number] of (want ?? []).entries()) {

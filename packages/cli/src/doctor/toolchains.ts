@@ -61,7 +61,7 @@ async function checkTool(
   }
 }
 
-/** Returns the manifests of the config file's workers, without invalid ones, which the config check reports. */
+/** Returns the valid manifests of the config file's workers. The config check reports invalid ones. */
 export async function manifestsOf({ report }: Pick<CheckContext, "report">): Promise<readonly WorkerManifest[]> {
   const { ManifestError, readManifest } = await import("@svc-runtime/engine/local-workers");
   const read = async (path: string): Promise<readonly WorkerManifest[]> => {

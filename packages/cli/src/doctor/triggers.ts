@@ -3,11 +3,14 @@ import { listTriggers } from "../engine/listings.ts";
 import { conditionOf } from "../functions/trigger-condition.ts";
 import type { Finding } from "./finding.ts";
 
-/** Returns a finding for each trigger that calls nothing, with the reason. None if there are no triggers. */
+/**
+ * Returns a warning for each trigger with a problem, with the reason. If no trigger has one, returns a single finding
+ * with the status `ok`. Returns no findings if there are no triggers.
+ */
 export async function triggerFindings(engine: Worker): Promise<readonly Finding[]> {
   const triggers = await listTriggers(engine);
   const findings = triggers
-    // A paused schedule has no reason.
+    // A reason means a problem: a trigger that works or is a paused schedule has none.
     .filter(({ reason }) => reason !== null)
     .map(({ trigger_type, config, function_id, status, reason }) => ({
       check: `trigger ${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`,

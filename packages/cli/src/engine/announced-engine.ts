@@ -20,14 +20,14 @@ export interface AnnouncedEngine {
 }
 
 /**
- * Returns the running engine of a config file, as it wrote itself into its data folder, or undefined if none runs. Of
- * the engines of `svc dev --cluster` it is the first one that runs.
+ * Returns the running engine of a config file, as described in its data folder, or undefined if no engine runs. Returns
+ * the first running engine of `svc dev --cluster`.
  */
 export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
   return announcedEngines(shell, configFile)[0];
 }
 
-/** Returns the running engine of a config file, or the engines of its `svc dev --cluster` that run. */
+/** Returns the running engine of a config file, or the running engines of its `svc dev --cluster`. */
 export function announcedEngines(shell: Pick<Shell, "env" | "cwd">, configFile: string): readonly AnnouncedEngine[] {
   const variable = shell.env.SVC_DATA_DIR ?? "";
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
@@ -53,9 +53,9 @@ function clusterDataDirs(configFile: string): readonly string[] {
 }
 
 /**
- * Returns the running engine of a data folder, or undefined if none runs. A killed engine leaves its description
- * behind, so its process is checked. Another process may have reused its pid: call `requireProof` before you send
- * anything secret.
+ * Returns the running engine of a data folder, or undefined if no engine runs. A killed engine leaves its `engine.json`
+ * behind, so its process is checked. Another process may have the same pid meanwhile: call `requireProof` before you
+ * send a secret.
  */
 export function engineIn(dataDir: string): AnnouncedEngine | undefined {
   const facts = readFacts(join(dataDir, "engine.json"));
@@ -72,12 +72,13 @@ export function engineIn(dataDir: string): AnnouncedEngine | undefined {
   };
 }
 
-/** 16 to 512 printable characters without blanks, as the engine writes it. */
+/** Format of a token file's content: 16 to 512 printable characters without blanks. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
 /**
- * The token is sent to the address in the same folder, and both may come from a cloned repository. So it is read only
- * from the engine's usual path, not through a link, and only if it looks like a token.
+ * Reads the token file. Returns undefined if the file is not at the engine's usual path, is a link, or has no valid
+ * token. Without these checks, a cloned repository could send another file's content to an address in its
+ * `engine.json`.
  */
 function readToken(file: string): string | undefined {
   if (basename(file) !== "token" || basename(dirname(file)) !== ".svc") return undefined;
@@ -132,13 +133,13 @@ function isSocketUrl(text: string): boolean {
   return URL.canParse(text) && ["ws:", "wss:"].includes(new URL(text).protocol);
 }
 
-/** Returns true if a process with this id runs, whoever owns it. */
+/** Returns true if a process with this id runs, also if another user owns it. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // The process exists but belongs to another user.
+    // EPERM: the process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

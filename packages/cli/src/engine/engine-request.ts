@@ -13,7 +13,10 @@ import { withEngine } from "./engine-session.ts";
 export interface EngineRequest {
   readonly command: Command;
   readonly options: EngineOptions;
-  /** `changes` rejects another project's engine that was found by accident. `reads` only prints a note. */
+  /**
+   * What the command does. The address may be a guess and lead to another project's engine: then `changes` fails, and
+   * `reads` only prints a note.
+   */
   readonly access: "reads" | "changes";
 }
 
@@ -28,7 +31,8 @@ export async function askEngine<Result>(
 ): Promise<Result> {
   const address = engineAddress(shell, options);
   return withEngine(address, pathOf(command), async (engine) => {
-    // An explicit address, or the engine of this project's data folder, needs no check.
+    // Only guessed addresses are checked. An address that the user gave, or of the engine in this project's data
+    // folder, is not a guess.
     const isGuess = address.from === "default" || address.from === "config";
     if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
     if (isGuess && access === "reads") {
@@ -44,14 +48,14 @@ export async function askEngine<Result>(
   });
 }
 
-/** Returns the code of a CallError, otherwise undefined. */
+/** Returns the code of a CallError, or undefined for other errors. */
 export function codeOf(error: unknown): string | undefined {
   return CallError.is(error) ? error.code : undefined;
 }
 
 /**
- * Returns the JSON payload of a call. The member `raw` is JSON text already and is copied unchanged, so that numbers
- * are not rounded.
+ * Returns the JSON payload of a call: `members`, and one member whose value is the JSON text `raw.json`. That text is
+ * copied unchanged, so that its numbers are not rounded.
  */
 export function payloadWith(
   members: Readonly<Record<string, unknown>>,

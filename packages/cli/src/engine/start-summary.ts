@@ -4,7 +4,7 @@ import type { Shell } from "../shell.ts";
 import { hangingIndent } from "../terminal/word-wrap.ts";
 import { workerAddHint } from "../workers/worker-add-hint.ts";
 
-/** Summary after the engine has started: addresses, modules, workers and next steps. */
+/** Returns the text that is printed after the engine has started: addresses, modules, workers and next steps. */
 export function startSummary(
   engine: RunningEngine,
   { cwd, paint, noteColumns }: Pick<Shell, "cwd" | "paint" | "noteColumns">,

@@ -21,7 +21,7 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
     "",
     fact("workers", namesOf(workers)),
     fact("status", status),
-    // The engine does not know whether a worker validates by a schema of its own.
+    // If the engine does not validate, the worker may still do so with its own schema; the engine cannot know.
     fact(
       "payloads",
       validated
@@ -39,7 +39,7 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns distinct names with the number of connections of each. */
+/** Returns the distinct names of workers, each with its number of connections if there are several. */
 function namesOf(workers: FunctionDetail["workers"]): string {
   const counts = new Map<string, number>();
   for (const { name } of workers) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -66,8 +66,8 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
 }
 
 /**
- * Returns an example call for the shell with sample values for required members. Control characters are escaped as
- * JSON, which does not change the value.
+ * Returns an example call for the shell, with sample values for required members. Samples with control characters are
+ * written as JSON, in which they are escaped.
  */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);

@@ -10,7 +10,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const SHOWN_BEFORE = 20;
 const SHOWN_AFTER = 20;
 
-/** How messages name the JSON. */
+/** Words for the JSON in error messages. */
 export interface JsonSource {
   /** E.g. `payload`. */
   readonly noun: string;

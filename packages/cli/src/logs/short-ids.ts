@@ -1,17 +1,17 @@
-/** Fields that hold an id which svc made, by what is shown of it. */
+/** Fields with ids that svc generates. Ids in `HIDDEN` are not shown; ids in `TRACE` and `OTHER` are shortened. */
 const HIDDEN: ReadonlySet<string> = new Set(["log_id", "span_id", "spanId"]);
 const TRACE: ReadonlySet<string> = new Set(["trace_id", "traceId"]);
 const OTHER: ReadonlySet<string> = new Set(
   ["invocation", "worker", "trigger", "instance"].flatMap((of) => [`${of}_id`, `${of}Id`]),
 );
-/** Enough characters for the commands that take an id. */
+/** Length of a shortened trace id. It is long enough for the commands that take a trace id. */
 const TRACE_CHARACTERS = 12;
 const CHARACTERS = 8;
 const GENERATED = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
 /**
- * Returns the fields of a log line with the ids that svc made shortened, the trace last. `quiet`: without them. Ids of
- * users' own fields are not changed.
+ * Returns the fields of a log line. Ids that svc generated are shortened, with the trace id last. If `quiet` is true,
+ * these ids are left out. Ids in users' own fields are not changed.
  */
 export function withShortIds(
   fields: Readonly<Record<string, unknown>>,

@@ -32,7 +32,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     host: "127.0.0.1",
     port,
     onRequest: (request, response) => {
-      answer(request, response).catch((error: unknown) => {
+      respond(request, response).catch((error: unknown) => {
         parts.onProblem(error);
         if (!response.headersSent) refuse(response, 500, "the request failed");
         else response.destroy();
@@ -41,7 +41,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     onUpgrade: (_request, stream) => stream.destroy(),
   });
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request, listener.port, GUARD_OPTIONS);
     if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
     if (request.url?.split("?")[0] !== PATH) return refuse(response, 404, `not found; the endpoint is ${PATH}`);
@@ -57,7 +57,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     await sessions.handle(session, request, response);
   }
 
-  /** Starts a session. The transport rejects any first request other than an initialisation. */
+  /** Starts a session. The transport rejects the first request if it is not an initialisation. */
   async function begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const server = mcpServer(parts);
     const transport = new StreamableHTTPServerTransport({
@@ -76,7 +76,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     };
     await server.connect(transport as Transport);
     try {
-      // No await between `makeRoom` and the request that takes the place.
+      // There must be no await between `makeRoom` and `handle`, or another request could take the place in between.
       if (sessions.makeRoom()) await sessions.handle(session, request, response);
       else refuse(response, 503, "all sessions are busy; close one or try again later");
     } finally {

@@ -24,7 +24,7 @@ export class ToolCatalog {
   readonly #names = new ToolNames();
   readonly #listeners = new Set<() => void>();
   #tools: ReadonlyMap<string, FunctionTool> = new Map();
-  /** Compiled outputs by the JSON of their format, because most formats are the same at each refresh. */
+  /** Compiled outputs by the JSON of their format. Cached, because most formats do not change between refreshes. */
   #outputs: ReadonlyMap<string, ToolOutput> = new Map();
   #text = "";
   #current: Promise<void> = Promise.resolve();
@@ -48,8 +48,9 @@ export class ToolCatalog {
   }
 
   /**
-   * Reads the functions from the engine. While it is disconnected, the tools stay unchanged. Only one refresh runs at a
-   * time, so that an older result never replaces a newer one; callers during a refresh share the next one.
+   * Reads the functions from the engine. The tools stay unchanged while the engine is disconnected. Only one refresh
+   * runs at a time, so that an older result never replaces a newer one. Callers during a refresh share the next
+   * refresh.
    */
   refresh(): Promise<void> {
     this.#next ??= this.#current
@@ -114,7 +115,7 @@ export class ToolCatalog {
   }
 }
 
-/** Returns the JSON of a function's response format. Null if its workers declare different ones. */
+/** Returns the JSON of a function's response format, or `null` as JSON if its workers declare different formats. */
 function outputKeyOf({ response_format, formats_differ }: FunctionRow): string {
   return JSON.stringify(formats_differ === true ? null : (response_format ?? null));
 }

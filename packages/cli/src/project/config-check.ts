@@ -5,7 +5,7 @@ import type { Shell } from "../shell.ts";
 
 /** A problem or a warning in the config file or in a manifest that it lists. */
 export interface ConfigFinding {
-  /** Path as messages show it. */
+  /** Path of the file as shown in messages. */
   readonly file: string;
   /** 1-based. Null if the finding concerns the whole file. */
   readonly line: number | null;
@@ -30,7 +30,7 @@ export async function checkConfig(
   shell: Pick<Shell, "cwd" | "env">,
   config: string | undefined,
 ): Promise<ConfigReport> {
-  // Imported lazily: other commands must not wait for the engine's code.
+  // Imported here, so that other commands do not load the engine's code.
   const { ConfigError, loadConfig, loadModules } = await import("@svc-runtime/engine");
   const file = projectConfigFile(shell, config);
   const modules = await loadModules();
@@ -55,7 +55,7 @@ export async function checkConfig(
         message,
       }),
     );
-    // Also reports problems of the workers themselves.
+    // Checks the manifests too, so that the report also has the problems of the workers.
     const folders = [...new Map(error.folders.map((folder) => [folder.path, folder])).values()];
     const manifests = await Promise.all(folders.map((folder) => manifestFindings(shell, folder)));
     return {
