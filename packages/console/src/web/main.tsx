@@ -18,12 +18,13 @@ const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } },
 });
 
-// Radix adds a style element while a dialog is open, by a helper that looks for its nonce here.
+// Radix adds a style element while a dialog is open. Its helper library reads the element's CSP nonce from this
+// variable.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;
 
-/** The console itself; without a token the server answers none of its requests. */
+/** Starts the console. Not used without a token, because the server would reject all of its requests. */
 function start(): ReactNode {
-  // The connection was established again, perhaps to another engine, so fetched data may be out of date.
+  // The generation changes when the engine is connected again or is another one. Fetched data may then be out of date.
   let generation = 0;
   live.onState(() => {
     const next = live.getState().generation;

@@ -4,14 +4,14 @@ import type { HttpRequest } from "./http-request.ts";
 import type { HttpResponse } from "./http-response.ts";
 import { type PartSchemas, REQUEST_PARTS, type RequestPart } from "./route-format.ts";
 
-/** A problem of a request: the part and the place within it. */
+/** A problem of a request, with the part of the request and the path within this part. */
 export interface RequestIssue extends Issue {
   readonly in: RequestPart;
 }
 
 const NO_LISTS: ReadonlySet<string> = new Set();
 
-/** Returns the parts of the request as the schemas return them, or the problems of all parts. */
+/** Returns the parts of the request as parsed by their schemas, or the problems of all parts. */
 export async function checkedParts(
   request: HttpRequest,
   schemas: PartSchemas,
@@ -33,13 +33,15 @@ export async function checkedParts(
   return issues.length === 0 ? { parts } : { issues: issues.slice(0, MAX_ISSUES) };
 }
 
-/** A direct call of the function may have only some members of a request. */
+/**
+ * Returns the query parameters by name. The request is partial, because a direct call of the function may omit members.
+ */
 function queryOf(
   { query, query_params }: Partial<HttpRequest>,
   lists: ReadonlySet<string>,
 ): Readonly<Record<string, unknown>> {
   if (query === undefined) return query_params ?? {};
-  // Entries, since a parameter may be named __proto__.
+  // Built from entries, because an assignment to a parameter named __proto__ would set the prototype.
   return Object.fromEntries(
     Object.entries(query).map(([name, values]) => [name, lists.has(name) || values.length !== 1 ? values : values[0]]),
   );

@@ -7,11 +7,11 @@ export interface Issue {
   readonly message: string;
 }
 
-/** Maximum number of issues of a value in an error, and of those in its message. */
+/** Maximum number of issues in an error's details. The error's message has at most `MAX_ISSUES_IN_MESSAGE` of them. */
 export const MAX_ISSUES = 100;
 const MAX_ISSUES_IN_MESSAGE = 20;
 
-/** Returns the issues as one line, each with its place. */
+/** Returns the issues as one line, each with its path. */
 export function issuesText(issues: readonly Issue[]): string {
   const clauses = issues
     .slice(0, MAX_ISSUES_IN_MESSAGE)
@@ -30,7 +30,7 @@ export function issuesOf(result: { readonly issues: readonly StandardIssue[] }):
   }));
 }
 
-/** Describes a value that does not match its schema, for the error. */
+/** Message and details of the error for a value that does not match its schema. */
 export interface Mismatch {
   /** e.g. `the payload does not fit function math::add`. */
   readonly text: string;
@@ -39,7 +39,7 @@ export interface Mismatch {
 
 /**
  * Returns the schema's output for the value: defaults filled in, transforms applied. Returns a promise if the schema
- * has asynchronous checks. Throws or rejects with `invalid_input`, which names the field.
+ * has asynchronous checks. Throws or rejects with a CallError `invalid_input`, which names the fields.
  */
 export function parseBySchema(schema: StandardSchema, value: unknown, mismatch: () => Mismatch): unknown {
   const parsed = schema["~standard"].validate(value);

@@ -21,7 +21,8 @@ export type Format = StandardSchema | JsonSchema | boolean;
 const TARGET = { target: "draft-2020-12" } as const;
 
 /**
- * Returns the format as JSON Schema. Undefined for a schema whose library has no conversion: `withJsonSchema` adds one.
+ * Returns the format as JSON Schema. Returns undefined for a schema whose library has no conversion; `withJsonSchema`
+ * adds one.
  *
  * @throws TypeError that names `what`, if the format cannot be converted.
  */
@@ -42,8 +43,8 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
 }
 
 /**
- * As `toJsonSchema`, for a schema of strings that it converts, e.g. to dates: what JSON Schema cannot express is shown as
- * any value. Undefined if the library cannot do that.
+ * Like `toJsonSchema`, for a schema that converts strings, e.g. to dates. Parts that JSON Schema cannot express become
+ * schemas that accept any value. Returns undefined if the library cannot convert the schema.
  */
 export function shownJsonSchema(schema: StandardSchema): unknown {
   try {
@@ -63,8 +64,9 @@ function jsonSchemaOf(schema: StandardSchema, options: StandardJsonSchemaOptions
 }
 
 /**
- * Returns the schema with a JSON Schema for listings, OpenAPI and the console. For libraries without a conversion of
- * their own, e.g. with `toJsonSchema` of `@valibot/to-json-schema`: `withJsonSchema(schema, toJsonSchema(schema))`.
+ * Returns the schema with a JSON Schema for listings, OpenAPI and the console. Needed for libraries without a
+ * conversion of their own. For example, with `toJsonSchema` of `@valibot/to-json-schema`: `withJsonSchema(schema,
+ * toJsonSchema(schema))`.
  */
 export function withJsonSchema<Schema extends StandardSchema>(
   schema: Schema,

@@ -6,14 +6,14 @@ export interface AlertEvent {
   readonly timestamp: number;
 }
 
-/** Which events were read: all up to a time, except some, and some after it. */
+/** Marks of which events are read: those up to `upToMs`. For the events in `others` it is the opposite. */
 export interface ReadMarks {
   readonly upToMs: number;
-  /** Ids of events with the opposite mark. */
+  /** Ids of unread events up to `upToMs`, and of read events after it. */
   readonly others: readonly string[];
 }
 
-/** Maximum number of events with a mark of their own. The engine lists fewer. */
+/** Maximum number of ids in `others`. The engine lists fewer events. */
 const MAX_OTHERS = 200;
 
 export const NOTHING_READ: ReadMarks = { upToMs: 0, others: [] };
@@ -38,7 +38,7 @@ export function readAll(events: readonly AlertEvent[]): ReadMarks {
   return { upToMs: Math.max(0, ...events.map(({ timestamp }) => timestamp)), others: [] };
 }
 
-/** Parses stored marks. Anything else than marks counts as nothing read. */
+/** Parses stored marks. Returns `NOTHING_READ` if they are missing or malformed. */
 export function parseMarks(stored: string | null): ReadMarks {
   try {
     const { upToMs, others } = JSON.parse(stored ?? "") as Partial<ReadMarks>;

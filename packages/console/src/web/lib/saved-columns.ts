@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 
-// Columns are the reader's choice in this browser and not part of the address, because a link shares what is shown, not
-// how wide the reader's screen is. The Logs page has them in the address too, since they can be attributes.
+// The chosen columns are stored in the browser and not in the URL. A link is for sharing data, and the columns depend
+// on the width of each reader's screen. The Logs page has columns in the URL too, because they can be attributes.
 
 const PREFIX = "svc.columns.";
 const listeners = new Set<() => void>();
@@ -31,8 +31,8 @@ function readColumns(stored: string | null): readonly string[] | undefined {
 }
 
 /**
- * Returns the columns to draw: the chosen ones, or by default those that the width has room for. Columns that cannot be
- * chosen, because their header is hidden, stay at their end of the table.
+ * Returns the columns to draw: the chosen columns, or by default all columns for which the width has room. The choice
+ * does not affect columns without a visible header, which stay at the start or end of the table.
  */
 export function columnsToDraw<
   Column extends { readonly key: string; readonly from?: number; readonly headerHidden?: boolean },
@@ -40,7 +40,7 @@ export function columnsToDraw<
   const byWidth = columns.filter(({ from }) => from === undefined || width >= from);
   if (chosen === undefined) return byWidth;
   const picked = chosen.flatMap((key) => columns.find((column) => column.key === key) ?? []);
-  // A table without its minor columns, beside an open detail, may have none of the chosen ones.
+  // A table beside an open detail has fewer columns, so it may have none of the chosen ones.
   if (picked.length === 0) return byWidth;
   const firstChoosable = columns.findIndex(({ headerHidden }) => headerHidden !== true);
   const isFirst = (column: Column): boolean => columns.indexOf(column) < firstChoosable;

@@ -18,7 +18,7 @@ function stored(): Map<string, number> {
   }
 }
 
-/** Returns the colour that the name has in each browser, unless another service has it already. */
+/** Returns the preferred colour of a service: a hash of its name, so that it is the same in each browser. */
 function preferred(service: string): number {
   let hash = 0;
   for (const character of service) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;
@@ -26,8 +26,8 @@ function preferred(service: string): number {
 }
 
 /**
- * Returns the colour token of a service, for example `--service-3`. It is the same in all traces and after a reload.
- * Services have different colours while there are enough.
+ * Returns the colour token of a service, for example `--service-3`. The token is the same in all traces and after a
+ * reload. Services have different colours until all colours are in use.
  */
 export function serviceToken(service: string): string {
   colors ??= stored();

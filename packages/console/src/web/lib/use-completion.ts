@@ -2,7 +2,7 @@ import type { Completion, QueryField } from "@svc-runtime/protocol/query";
 import { useCallback, useEffect, useRef } from "react";
 import type { AttributeSource, KnownAttributes } from "./complete-query.ts";
 
-/** Values by the name of their facet. */
+/** Values of facets, by the name of the facet. */
 export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
 
 type CompleteQuery = typeof import("./complete-query.ts").completeQuery;
@@ -11,10 +11,12 @@ type CompleteQuery = typeof import("./complete-query.ts").completeQuery;
 const MAX_VALUES = 500;
 
 /**
- * Returns a function that completes queries. Values are those that `facets` had since the page was opened, because a
- * query that is being typed matches fewer and fewer. `names` maps fields to facets. Names and values of attributes are
- * those of the latest spans, entries or items of `sources`, read when the first letter is typed. `names` and `sources`
- * must be constant. The code loads after the page; there are no suggestions before.
+ * Returns a function that completes queries.
+ *
+ * It suggests all values that `facets` has had since the page was opened, because the current facets have fewer values
+ * while a query is typed. `names` maps fields to facets. Names and values of attributes are from the latest spans,
+ * entries or items of `sources`, which are read when the first letter is typed. `names` and `sources` must be constant.
+ * There are no suggestions until the code is loaded, after the page.
  */
 export function useCompletion({
   fields,
@@ -42,7 +44,7 @@ export function useCompletion({
           });
         };
       },
-      // Without it there are no suggestions.
+      // If the code cannot be loaded, there are no suggestions.
       () => {},
     );
   }, [sources]);

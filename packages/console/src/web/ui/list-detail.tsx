@@ -47,7 +47,8 @@ export function ListDetail({
   const heading = useRef<HTMLHeadingElement>(null);
   const isOpen = detail !== undefined;
   const [wasOpen, setWasOpen] = useState(isOpen);
-  // Moves the focus when one replaces the other, because it would be lost with the removed element.
+  // Moves the focus when the detail replaces the list or the list replaces the detail. Otherwise the focus would be
+  // lost with the removed element.
   useEffect(() => {
     if (wasOpen === isOpen) return;
     setWasOpen(isOpen);

@@ -10,11 +10,11 @@ import { PopoverButton } from "./popover.tsx";
 type Preset = (typeof RANGE_PRESETS)[number]["value"];
 
 export interface TimeRangeProps {
-  /** The page's `range`, `from` and `to`. */
+  /** The page's `range`, `from` and `to` from the URL. */
   readonly value: RangeSearch;
-  /** The range if the address has none, e.g. `15m`. */
+  /** The range if the URL has none, e.g. `15m`. */
   readonly fallback: string;
-  /** All three values for the address; undefined ones are removed from it. */
+  /** Called with all three values for the URL. Undefined values are removed from the URL. */
   readonly onChange: (next: {
     readonly range: string | undefined;
     readonly from: number | undefined;
@@ -22,7 +22,7 @@ export interface TimeRangeProps {
   }) => void;
   /** Default: all presets. */
   readonly presets?: readonly Preset[];
-  /** Default true: `from` and `to` can be set. */
+  /** Whether `from` and `to` can be set. Default: true. */
   readonly withAbsolute?: boolean;
 }
 

@@ -1,6 +1,9 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Returns the current width of an element in pixels. Next to a detail it is smaller than the window. */
+/**
+ * Returns the current width of an element in pixels. A list is narrower than the window while a detail is open beside
+ * it.
+ */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(window.innerWidth);
   useLayoutEffect(() => {

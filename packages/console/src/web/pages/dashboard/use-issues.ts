@@ -10,7 +10,8 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 export interface IssueList {
   readonly issues: readonly Issue[];
   /**
-   * False until every source has answered or failed. Before that, an empty list does not mean that there are no issues.
+   * False until every source has returned data or failed. Until then, an empty list does not mean that there are no
+   * issues.
    */
   readonly loaded: boolean;
   /** Sources that failed, with their errors. A source whose module is not configured is left out. */
@@ -54,7 +55,7 @@ export function useIssues(
   const nowMs = useNow();
   const queues = usePolledCall<{ readonly queues: readonly QueueState[] }>("queue::list", [], () => ({}));
   const deadFunctions = useDeadFunctions(queues.data?.queues ?? []);
-  // Only several failing functions can have one cause.
+  // Traces of failed calls are needed only to group issues with a common cause, so not for a single failing function.
   const failing = ownFigures.filter(({ errors }) => errors > 0).length;
   const seen = useSeenCalls(rangeMs, { failed: true, enabled: failing > 1 });
   const crons = usePolledCall<{ readonly triggers: readonly CronState[] }>("cron::list", [], () => ({}));

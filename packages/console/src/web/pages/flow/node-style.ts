@@ -1,7 +1,7 @@
 import { Boxes, Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import type { GraphNode, NodeKind } from "../../model/flow-graph.ts";
 
-/** The specification's table of node visuals, extended by streams. */
+/** Icons of nodes, from the specification's table of node visuals. Streams are added. */
 export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
   http: Globe,
   cron: Clock,
@@ -44,7 +44,7 @@ export function toneOf({ kind, method }: Pick<GraphNode, "kind" | "method">): st
   return method === undefined ? KINDS[kind] : (METHODS[method] ?? "accent");
 }
 
-/** Written out in full, because Tailwind finds class names only as literals. */
+/** Class names by colour token. Written out in full, because Tailwind finds class names only as literals. */
 export const TONE_CLASSES: Readonly<Record<string, string>> = {
   info: "bg-info-soft text-info",
   ok: "bg-ok-soft text-ok",

@@ -14,7 +14,7 @@ export interface SchemaField {
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
-  /** JSON. */
+  /** Default value as JSON text. */
   readonly default: string | undefined;
   readonly constraints: readonly string[];
   readonly description: string | undefined;

@@ -15,7 +15,10 @@ const SEARCH_ABOVE = 12;
 /** Maximum length of a value in the table, in characters. */
 const MAX_VALUE = 2_000;
 
-/** Table of names and values. Each row has buttons that filter by it, exclude it, or show it as a column. */
+/**
+ * Table of attribute names and values. Each row has buttons that filter by the value, exclude the value, or show the
+ * attribute as a column.
+ */
 export function AttributeTable({
   title,
   values,
@@ -58,7 +61,7 @@ export function AttributeTable({
   );
 }
 
-/** A masked secret has no filter buttons, because its value would be in the URL. */
+/** A row of the table. A masked secret has no filter buttons, because the filter would put its value into the URL. */
 function AttributeRow({
   name,
   value,

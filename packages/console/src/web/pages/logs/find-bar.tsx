@@ -3,8 +3,8 @@ import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 
 /**
- * Searches all stored entries: those that are loaded at once, then older ones page by page. The browser's own search
- * finds only rendered rows.
+ * Searches all stored entries: first the loaded entries, then older ones page by page. The browser's own search finds
+ * only rendered rows.
  */
 export function FindBar({
   text,
@@ -24,9 +24,9 @@ export function FindBar({
   readonly at: number;
   /** Number of entries that were searched. */
   readonly searched: number;
-  /** Older entries are still being loaded. */
+  /** True while older entries are being loaded. */
   readonly isSearching: boolean;
-  /** Older entries are stored, but more do not fit into the page. */
+  /** True if older entries are stored, but the page has reached its maximum number of entries. */
   readonly isFull: boolean;
   readonly onStep: (by: number) => void;
   readonly onClose: () => void;

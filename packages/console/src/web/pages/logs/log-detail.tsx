@@ -18,7 +18,10 @@ import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
-/** A complete entry with exact numbers. `known`: the entry from the list, shown until the exact one is loaded. */
+/**
+ * Shows a complete entry with exact numbers. `known` is the entry from the list; it is shown until the exact entry is
+ * loaded.
+ */
 export function LogDetail({
   id,
   known,
@@ -44,7 +47,8 @@ export function LogDetail({
       <ErrorState error={error} retry={() => void refetch()} />
     );
   }
-  // The entry from the list has lost digits of large numbers. So a copy waits for the exact entry, or fails.
+  // Large numbers of the list's entry have lost digits. So copying waits for the exact entry, and fails if it cannot be
+  // loaded.
   const readExact = async (): Promise<Values> => {
     const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
     if (!isEntry(entry)) throw new Error(t`failed to load the entry`);
@@ -57,8 +61,8 @@ export function LogDetail({
   );
 }
 
-function isEntry(answer: Values | undefined): answer is Values {
-  return answer !== undefined && answer !== null && Object.hasOwn(answer, "id");
+function isEntry(value: Values | undefined): value is Values {
+  return value !== undefined && value !== null && Object.hasOwn(value, "id");
 }
 
 function Entry({

@@ -5,7 +5,10 @@ import { maskProblem } from "../../lib/mask-problem.ts";
 export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as const;
 export type NewType = (typeof NEW_TYPES)[number];
 
-/** The text of a new value and its type, which the user chooses: `007` as a string is not a number. */
+/**
+ * The text of a new value, and its type. The user chooses the type, because a text such as `007` may be a string or a
+ * number.
+ */
 export interface NewValue {
   readonly type: NewType;
   readonly text: string;

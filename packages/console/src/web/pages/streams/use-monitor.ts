@@ -36,7 +36,7 @@ export function useFrames(log: MessageLog): number {
 }
 
 interface Shown extends ShownRows {
-  /** Number of matching messages that arrived since the view was held. */
+  /** Number of matching messages that arrived since the view was paused (held). */
   readonly fresh: number;
 }
 

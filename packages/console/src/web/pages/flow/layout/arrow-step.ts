@@ -2,8 +2,8 @@ import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Point, type Positions } from "./positions.ts";
 
 /**
- * Returns the node that an arrow key moves the focus to; undefined if there is none. Keys in the direction of the
- * layout follow edges. Keys across it move to the nearest node of the same rank.
+ * Returns the node that an arrow key moves the focus to, or undefined if there is none. Keys along the direction of the
+ * layout follow edges. The other two keys move to the nearest node of the same rank.
  */
 export function stepFrom(
   graph: Graph,

@@ -8,8 +8,8 @@ import { useTokens } from "./use-tokens.ts";
 const HEIGHT = 36;
 
 /**
- * Shows the whole trace and the visible range. Dragging selects another range; the zoom buttons do the same by
- * keyboard.
+ * Shows the whole trace and the visible range. Dragging selects another range. The zoom buttons do this for keyboard
+ * users.
  */
 export function Minimap({
   forest,

@@ -12,7 +12,7 @@ import { shareOf, type ViewWindow } from "./time-window.ts";
 export const ROW_HEIGHT = 28;
 const MAX_MARKS = 40;
 const INDENT = 14;
-/** Maximum depth that is indented. */
+/** Depth from which rows are not indented further. */
 const MAX_INDENTED = 24;
 
 interface WaterfallRowProps {
@@ -130,7 +130,7 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
   );
 }
 
-/** The duration after the bar. The axis leaves room for it at its end. */
+/** The duration, shown after the bar. The time axis leaves room for it at the right end. */
 function BarLabel({ right, children }: { readonly right: number; readonly children: string }) {
   return (
     <span

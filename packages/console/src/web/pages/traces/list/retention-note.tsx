@@ -8,7 +8,7 @@ import { type Retention, retentionOf } from "../model/retention.ts";
 
 const EVERY_MS = 30_000;
 
-/** States how far back the stored traces reach, and what extends it. */
+/** Shows since when all traces are stored, and how to keep traces longer. */
 export function RetentionNote() {
   const { data } = usePolledCall<{ readonly spans: StoreFigures | null }>("engine::telemetry::status", [], () => ({}), {
     everyMs: EVERY_MS,

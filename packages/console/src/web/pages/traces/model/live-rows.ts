@@ -11,8 +11,8 @@ interface Merged {
 }
 
 /**
- * Merges changed traces into the rows. `changed`: ids of the changed traces; `found`: those of them that match the
- * filters. Removes rows that no longer match and inserts new ones by the order.
+ * Merges changed traces into the rows. `changed` are the ids of all changed traces. `found` are the changed traces that
+ * match the filters. Removes rows that no longer match, and inserts new rows in the order of `compare`.
  */
 export function mergeRows(
   rows: readonly TraceSummary[],
@@ -45,7 +45,7 @@ function difference(a: TraceSummary, b: TraceSummary, sortBy: string): number {
   return left - right;
 }
 
-/** Describes how many rows are shown. Never claims that there are none if the search was cut short. */
+/** Describes how many rows are shown. If the search was cut short, says "so far", because there may be more traces. */
 export function statusText(list: {
   readonly shown: number;
   readonly total: number;
