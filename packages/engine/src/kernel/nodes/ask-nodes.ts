@@ -20,6 +20,9 @@ const MAX_WAITING = 1_000;
 const MAX_ANSWERING = 8;
 const TOO_MANY = "too many questions at a time";
 
+/** The problem of a node that has nobody for this topic: an earlier version, which does not know it. */
+export const noAnswererOf = (topic: string): string => `no module answers questions about ${topic}`;
+
 type Answerer = (question: Payload) => Payload | Promise<Payload>;
 
 interface Question {
@@ -136,7 +139,7 @@ export class AskNodes implements NodeQuestions {
   async #answerOf(topic: string, question: Payload): Promise<Payload | string> {
     try {
       const answerer = this.#answerers.get(topic);
-      if (answerer === undefined) return `no module answers questions about ${topic}`;
+      if (answerer === undefined) return noAnswererOf(topic);
       const answer = await answerer(question);
       const bytes = answer.bytes().length;
       return bytes <= MAX_ANSWER_BYTES ? answer : `the answer has ${bytes} bytes`;

@@ -1,19 +1,21 @@
 import { expect, it } from "vitest";
-import { StayPromises } from "./stay-promises.ts";
+import { noAnswererOf } from "./ask-nodes.ts";
+import { StayPromises, TOPIC } from "./stay-promises.ts";
 
 it.each([
-  ["stays if it is up", "up", true],
-  ["does not stay if it is drained", "draining", false],
-] as const)("a node of an earlier version, which does not know the question, %s", async (_, state, stays) => {
-  const problems = new Map([["old", "no module answers questions about it"]]);
+  ["that does not know the question, as of an earlier version, and is up: yes", noAnswererOf(TOPIC), "up", true],
+  ["that does not know the question, but is drained: no", noAnswererOf(TOPIC), "draining", false],
+  ["that has no time for the question: no", "too many questions at a time", "up", false],
+] as const)("whether a node stays %s", async (_, problem, state, stays) => {
+  const problems = new Map([["other", problem]]);
   const promises = new StayPromises({
     questions: {
       answer: () => () => {},
-      ask: async () => ({ answers: [], missing: ["old", "silent"], problems, gone: [] }),
+      ask: async () => ({ answers: [], missing: ["other", "silent"], problems, gone: [] }),
     },
     ...{ run: "self", isUp: () => true },
     peers: () => [
-      { name: "old", state },
+      { name: "other", state },
       { name: "silent", state: "up" },
     ],
   });

@@ -1,8 +1,8 @@
 import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
-import type { AskNodes } from "./ask-nodes.ts";
+import { type AskNodes, noAnswererOf } from "./ask-nodes.ts";
 
-const TOPIC = "engine::stays";
+export const TOPIC = "engine::stays";
 /** How long answers are waited for, in milliseconds: less than whoever asked to drain this node waits. */
 const WAIT_MS = 2_500;
 
@@ -50,7 +50,7 @@ export class StayPromises {
     });
     if (answers.some(({ answer }) => doesStay(answer))) return true;
     // An earlier version does not know the question.
-    return [...peers()].some(({ name, state }) => state === "up" && problems.has(name));
+    return [...peers()].some(({ name, state }) => state === "up" && problems.get(name) === noAnswererOf(TOPIC));
   }
 
   async #stays(question: Payload): Promise<boolean> {
