@@ -20,9 +20,9 @@ export interface StayPorts {
 
 /**
  * Keeps nodes that are drained at the same time from all going out of service: a node is drained only if another one
- * promises to stay, as long as it has no such promise itself. A node that asks promises nothing before it has its answer.
- * Of two that ask each other, the one with the smaller run does not wait. So whoever has a promise began to ask before
- * the one that gave it, and the last of them has it from a node that stays.
+ * promises to stay. A node promises that only while it is up and does not ask itself, or after its own question failed.
+ * If it is drained later, it has a promise that was given after its own. So the node that gives the last promise stays.
+ * Of two that ask each other, the one with the smaller run does not wait: it promises nothing.
  */
 export class StayPromises {
   readonly #ports: StayPorts;
