@@ -48,6 +48,8 @@ interface Asked {
 export class Drain {
   readonly #ports: DrainPorts;
   #state: DrainState = "up";
+  /** How often the node was taken back. */
+  #ends = 0;
   /** When the remaining workers are disconnected whatever they run, on the monotonic clock. */
   #until = 0;
   #asked = new WeakMap<Session, Asked>();
@@ -68,22 +70,25 @@ export class Drain {
   /**
    * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. A second start
    * only changes the time limit. Rejects with CallError if there is no other node for the workers, unless `force` is set,
-   * and if the engine stops.
+   * if the node is taken back before it begins, and if the engine stops.
    */
   async start(timeoutMs: number, { force }: { readonly force: boolean }): Promise<void> {
     this.#refuseAtEnd();
+    const ends = this.#ends;
     if (this.#state === "up" && !force && !(await this.#ports.askToStay()))
       throw new CallError(
         "invalid_request",
         "no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
       );
     this.#refuseAtEnd();
+    if (this.#ends !== ends) throw new CallError("invalid_request", "it was taken back before it was drained");
     this.#start(timeoutMs);
   }
 
   /** Takes the node back: workers may connect, and peers give it calls. Throws CallError if the engine stops. */
   end(): void {
     this.#refuseAtEnd();
+    this.#ends += 1;
     if (this.#state === "up") return;
     this.#state = "up";
     this.#stopChecking();

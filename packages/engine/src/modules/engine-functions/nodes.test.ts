@@ -219,6 +219,23 @@ describe("engine::nodes::list in a cluster", () => {
     expect(await drained).toEqual({ node: "a" });
   });
 
+  it("is not drained if it is taken back while it waits for another engine to say that it stays", async () => {
+    const [a, b] = [await start("a", 1), await start("b", 1)];
+    const slow = b.kernel.identity.instanceId;
+    cluster.network.faults.delayMs = (from) => (from === slow ? 1_000 : 0);
+    const refused = expect(a.call("engine::nodes::drain", { node: "a" })).rejects.toMatchObject({
+      code: "invalid_request",
+      message: "the engine a refused: it was taken back before it was drained",
+    });
+    expect(await a.call("engine::nodes::undrain", { node: "a" })).toEqual({ node: "a" });
+    await cluster.advance(1_500);
+    await refused;
+    expect(a.kernel.nodes?.drain.state).toBe("up");
+    cluster.network.faults.delayMs = () => 0;
+    await cluster.advance(1_000);
+    expect(await a.call("engine::nodes::drain", { node: "a" })).toEqual({ node: "a" });
+  });
+
   it.each([2, 3])("drains all but one of %d engines that are to be drained at the same time", async (count) => {
     const names = ["a", "b", "c"].slice(0, count);
     const engines = new Map<string, InMemoryEngine>();
