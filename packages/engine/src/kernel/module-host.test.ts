@@ -30,6 +30,17 @@ const shop = defineModule({
   },
 });
 
+/** Holds up the start of `gate`. */
+let opened: Promise<void>;
+
+const gate = defineModule({
+  ...{ name: "svc-gate", summary: "Starts late", config: z.unknown() },
+  async start() {
+    await opened;
+    return { stop() {} };
+  },
+});
+
 function hold(): void {
   held = new Promise((resolve) => {
     release = resolve;
@@ -42,7 +53,7 @@ beforeEach(async () => {
   held = Promise.resolve();
   started = [];
   stopped = 0;
-  engine = await inMemoryEngine({ modules: [shop], clock, config: { "svc-shop": 1 } });
+  engine = await inMemoryEngine({ modules: [shop, gate], clock, config: { "svc-shop": 1 } });
 });
 afterEach(() => engine.stop());
 
@@ -118,6 +129,58 @@ it("starts a module again whose first start failed after this was asked", async 
   await restarting;
   expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
   expect(await engine.call("shop::count", null)).toBe(started.length);
+});
+
+it("starts a module again after the start for a new config failed that was under way when the pause ended", async () => {
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  hold();
+  const applied = engine.applyModules([{ name: "svc-shop", config: 2 }]);
+  await turn();
+  await pauseEnds();
+  release();
+  expect(await applied).toEqual(["svc-shop: a test"]);
+  fails = false;
+  await pauseEnds();
+  await restarting;
+  expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
+  expect(started).toEqual([1, 1, 2, 2]);
+});
+
+it("reports that a new config fails in the pause after a failed attempt", async () => {
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  expect(await engine.applyModules([{ name: "svc-shop", config: 2 }])).toEqual(["svc-shop: a test"]);
+  fails = false;
+  expect(await engine.applyModules([{ name: "svc-shop", config: 1 }])).toEqual([]);
+  await pauseEnds();
+  await restarting;
+  expect(started).toEqual([1, 1, 2, 1]);
+});
+
+it("starts a module once that starts again while a new config starts another", async () => {
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  fails = false;
+  let open = (): void => {};
+  opened = new Promise((resolve) => {
+    open = resolve;
+  });
+  const applied = engine.applyModules([
+    { name: "svc-gate", config: null },
+    { name: "svc-shop", config: 2 },
+  ]);
+  hold();
+  await pauseEnds();
+  open();
+  await turn();
+  release();
+  expect(await applied).toEqual([]);
+  await restarting;
+  expect([started, stopped]).toEqual([[1, 1, 2], 1]);
 });
 
 it("stops a module that is being started when the engine stops", async () => {

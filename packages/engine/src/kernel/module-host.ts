@@ -32,6 +32,13 @@ export interface ModuleState {
   readonly startedAtMs: number;
 }
 
+interface Start {
+  /** Resolves with whether it failed. */
+  readonly hasFailed: Promise<boolean>;
+  /** `restart` waits for it: the module is started again if it fails. */
+  isRepeated: boolean;
+}
+
 interface Running {
   readonly instanceName: string;
   readonly module: Module;
@@ -62,8 +69,10 @@ export class ModuleHost {
     string,
     { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
   >();
-  /** Starts that are under way, and stops before a new start, by instance. They resolve with whether they failed. */
-  readonly #starting = new Map<string, Promise<boolean>>();
+  /** Starts that are under way, and stops before a new start, by instance. */
+  readonly #starting = new Map<string, Start>();
+  /** Errors of starts that `restart` repeats. */
+  readonly #repeated = new WeakSet<Error>();
   /** Instances that are started again until that succeeds. */
   readonly #startingAgain = new Set<string>();
   /** What should run, by instance. */
@@ -123,7 +132,7 @@ export class ModuleHost {
     const wanted = new Map(requests.map((request) => [instanceOf(request), request]));
     this.#requested = wanted;
     // A restart may be under way.
-    while (this.#starting.size > 0) await Promise.all(this.#starting.values());
+    while (this.#starting.size > 0) await Promise.all(this.#startsUnderWay());
     const gone = [...this.#running.values()].filter(({ instanceName }) => !wanted.has(instanceName));
     for (const running of gone.reverse()) await this.#stop(running);
     for (const name of this.#failed.keys()) if (!wanted.has(name)) this.#failed.delete(name);
@@ -132,6 +141,8 @@ export class ModuleHost {
     for (const request of this.#inStartOrder(requests)) {
       if (this.#isEnding) break;
       try {
+        // A restart may have begun while other modules were started.
+        while (this.#starting.has(instanceOf(request))) await this.#starting.get(instanceOf(request))?.hasFailed;
         await this.#startOrReconfigure(request);
         this.#failed.delete(instanceOf(request));
       } catch (error) {
@@ -141,7 +152,7 @@ export class ModuleHost {
         this.#ports.log.error("a module could not be started", { module: instanceOf(request), reason });
         this.#ports.log.debug("why a module could not be started", { module: instanceOf(request), error });
         // `restart` was called meanwhile: its store has ended, so that says nothing about the next attempt.
-        if (this.#startingAgain.has(instanceOf(request))) continue;
+        if (this.#repeated.has(error as Error)) continue;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#ports.clock.now() });
         problems.push(`${instanceOf(request)}: ${reason}`);
       }
@@ -152,11 +163,13 @@ export class ModuleHost {
   /**
    * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. A start
    * that is under way is awaited before, also one that fails: perhaps because of what the module is started again for.
-   * Ends if the module is not requested any more. Meanwhile calls of its functions fail with `draining`.
+   * Ends if the module is not requested any more. Meanwhile calls of the functions of a module that ran fail with
+   * `draining`.
    */
   async restart(instanceName: string): Promise<void> {
     const starting = this.#starting.get(instanceName);
-    const hasFailed = starting !== undefined && (await starting);
+    if (starting !== undefined) starting.isRepeated = true;
+    const hasFailed = starting !== undefined && (await starting.hasFailed);
     const running = this.#running.get(instanceName);
     if (running === undefined) {
       if (hasFailed && !this.#startingAgain.has(instanceName)) await this.#startAgain(instanceName);
@@ -183,21 +196,28 @@ export class ModuleHost {
   async #startUntilItRuns(instanceName: string): Promise<void> {
     for (;;) {
       const request = this.#requested.get(instanceName);
-      if (request === undefined || this.#isEnding) return;
-      // A new configuration may have started it.
-      if (this.#running.has(instanceName) || this.#starting.has(instanceName)) return;
-      try {
-        await this.#startOrReconfigure(request);
-        this.#failed.delete(instanceName);
-        return;
-      } catch (error) {
-        if (error instanceof NotWanted || !this.#requested.has(instanceName)) return;
-        const reason = (error as Error).message;
-        this.#failed.set(instanceName, { request, reason, atMs: this.#ports.clock.now() });
-        this.#ports.log.error("a module could not be started again yet", { module: instanceName, reason });
-        await new Promise<void>((resolve) => this.#ports.clock.after(RESTART_MS, resolve));
-      }
+      if (request === undefined || this.#isEnding || this.#running.has(instanceName)) return;
+      // A new configuration may be starting it.
+      const starting = this.#starting.get(instanceName);
+      const hasFailed = starting === undefined ? !(await this.#triesAgain(request)) : await starting.hasFailed;
+      if (hasFailed) await new Promise<void>((resolve) => this.#ports.clock.after(RESTART_MS, resolve));
     }
+  }
+
+  /** Resolves with whether the module runs, or is not to run any more. */
+  async #triesAgain(request: ModuleRequest): Promise<boolean> {
+    const instanceName = instanceOf(request);
+    try {
+      await this.#startOrReconfigure(request);
+      this.#failed.delete(instanceName);
+    } catch (error) {
+      if (error instanceof NotWanted || !this.#requested.has(instanceName)) return true;
+      const reason = (error as Error).message;
+      this.#failed.set(instanceName, { request, reason, atMs: this.#ports.clock.now() });
+      this.#ports.log.error("a module could not be started again yet", { module: instanceName, reason });
+      return false;
+    }
+    return true;
   }
 
   /** Notifies the modules that the engine begins to shut down. */
@@ -214,7 +234,7 @@ export class ModuleHost {
 
   /** Waits for the starts that are under way. One that takes longer stops its module itself. */
   async #awaitStarts(): Promise<void> {
-    const starts = [...this.#starting.values()];
+    const starts = this.#startsUnderWay();
     if (starts.length === 0) return;
     let cancel = (): void => {};
     const graceOver = new Promise<void>((resolve) => {
@@ -222,6 +242,10 @@ export class ModuleHost {
     });
     await Promise.race([Promise.all(starts), graceOver]);
     cancel();
+  }
+
+  #startsUnderWay(): readonly Promise<boolean>[] {
+    return [...this.#starting.values()].map(({ hasFailed }) => hasFailed);
   }
 
   async #startOrReconfigure(request: ModuleRequest): Promise<void> {
@@ -233,8 +257,9 @@ export class ModuleHost {
         describeIssues(parsed.error, { whole: "config", schema: module.config, value: request.config ?? {} }),
       );
     const running = this.#running.get(instanceOf(request));
+    const start = (): Promise<void> => this.#startNow(module, instanceOf(request), parsed.data);
     if (running === undefined) {
-      await this.#start(module, instanceOf(request), parsed.data);
+      await this.#asStarting(instanceOf(request), start);
       return;
     }
     if (isDeepEqual(running.config, parsed.data)) return;
@@ -242,27 +267,28 @@ export class ModuleHost {
       running.config = parsed.data;
       return;
     }
-    await this.#stop(running);
-    await this.#start(module, running.instanceName, parsed.data);
-  }
-
-  #start(module: Module, instanceName: string, config: unknown): Promise<void> {
-    if (this.#isEnding) return Promise.reject(new NotWanted("the engine stops"));
-    return this.#asStarting(instanceName, () => this.#startNow(module, instanceName, config));
+    await this.#asStarting(running.instanceName, async () => {
+      await this.#stop(running);
+      await start();
+    });
   }
 
   async #asStarting(instanceName: string, action: () => Promise<void>): Promise<void> {
     let ended = (_hasFailed: boolean): void => {};
-    this.#starting.set(
-      instanceName,
-      new Promise((resolve) => {
+    const start: Start = {
+      hasFailed: new Promise((resolve) => {
         ended = resolve;
       }),
-    );
+      isRepeated: false,
+    };
+    this.#starting.set(instanceName, start);
     let hasFailed = true;
     try {
       await action();
       hasFailed = false;
+    } catch (error) {
+      if (start.isRepeated && error instanceof Error) this.#repeated.add(error);
+      throw error;
     } finally {
       this.#starting.delete(instanceName);
       ended(hasFailed);
@@ -270,6 +296,7 @@ export class ModuleHost {
   }
 
   async #startNow(module: Module, instanceName: string, config: unknown): Promise<void> {
+    if (this.#isEnding) throw new NotWanted("the engine stops");
     const ports = this.#ports;
     const scope = new Scope();
     const abort = new AbortController();
