@@ -18,8 +18,8 @@ export interface NodeAnswer<Answer> {
 
 /**
  * Asks all nodes of the cluster, this one included, and collects who answered and who did not or is gone. A node that stores
- * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not. One
- * that did not answer is not asked again. There is one deadline for all questions.
+ * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not.
+ * Another node that did not answer is not asked again. There is one deadline for all questions.
  */
 export class AskedNodes {
   readonly #nodes: NodeQuestions;
@@ -53,6 +53,11 @@ export class AskedNodes {
   /** Nodes that did not answer a question. */
   get missing(): readonly string[] {
     return [...this.#missing].sort();
+  }
+
+  /** Nodes that did not answer a question and are there. */
+  get silent(): ReadonlySet<string> {
+    return new Set(this.#silent);
   }
 
   async ask<Answer>(question: object, schema: z.ZodType<Answer>): Promise<NodeAnswer<Answer>[]> {
@@ -89,6 +94,12 @@ export function mergedFrom(
   if (asked === undefined) return {};
   const { answered: nodes, missing } = asked;
   return missing.length === 0 ? { nodes } : { nodes, missing };
+}
+
+/** Throws `timeout` if the cursor after a page is the one before it: clients would ask for the same page without end. */
+export function checkProgress(before: string | number | undefined, next: string | number | undefined): void {
+  if (next !== undefined && next === before)
+    throw new CallError("timeout", "the engines of the cluster that have more did not answer in time; try again");
 }
 
 /** Throws `invalid_input` if the offset is too large: the entries before it have to be fetched. */

@@ -15,6 +15,7 @@ function cursorSchema(position: z.ZodType<Position>) {
   return z.object({
     nodes: z.record(z.string(), z.union([position, z.enum(["start", "end"])])),
     front: position.nullable(),
+    skip: z.int().min(0).default(0),
   });
 }
 
@@ -47,30 +48,45 @@ export interface MergedRows<Row extends RowOfNode> {
 
 /** How far a list has come at each node. */
 export class NodePositions {
+  /** Number of rows to leave out before the first one: the offset, or what the former page had no time for. */
+  readonly skip: number;
   readonly #positions: Map<string, PageStart>;
   /** The last row of all. A node that did not answer before continues there. */
   #front: Position | undefined;
   /** Nodes of the last pages. */
-  #asked: readonly string[] = [];
+  #answered: readonly string[] = [];
 
-  private constructor(positions: Map<string, PageStart>, front: Position | undefined) {
+  private constructor(positions: Map<string, PageStart>, front: Position | undefined, skip: number) {
     this.#positions = positions;
     this.#front = front;
+    this.skip = skip;
   }
 
-  /** `text` is a result of `next`. Throws `invalid_input` if it is not. */
-  static from(text: string | undefined, position: z.ZodType<Position> = positionSchema): NodePositions {
-    if (text === undefined) return new NodePositions(new Map(), undefined);
+  /** `text` is a result of `next`; without one, `skip` rows are left out. Throws `invalid_input` if it is not. */
+  static from(
+    text: string | undefined,
+    { skip = 0, position = positionSchema }: { readonly skip?: number; readonly position?: z.ZodType<Position> },
+  ): NodePositions {
+    if (text === undefined) return new NodePositions(new Map(), undefined, skip);
     const parsed = cursorSchema(position).safeParse(jsonOf(text));
     if (!parsed.success)
       throw new CallError("invalid_input", "`cursor`: is not one of this list in a cluster; start at the first page");
-    const { nodes, front } = parsed.data;
-    return new NodePositions(new Map(Object.entries(nodes)), front ?? undefined);
+    const { nodes, front, skip: left } = parsed.data;
+    return new NodePositions(new Map(Object.entries(nodes)), front ?? undefined, left);
   }
 
-  /** True if each node that answered has no more rows. */
-  get isEnd(): boolean {
-    return this.#asked.length > 0 && this.#asked.every((node) => this.#positions.get(node) === "end");
+  /** True if no node that answered the last question has more rows. Others may have. */
+  get nobodyHasMore(): boolean {
+    return this.#answered.length > 0 && this.#answered.every((node) => this.#positions.get(node) === "end");
+  }
+
+  /**
+   * True if neither the nodes that answered the last question nor the silent ones, as far as they have answered before,
+   * have more rows. The others are gone.
+   */
+  isEnd(silent: Iterable<string>): boolean {
+    const there = [...this.#answered, ...silent].map((node) => this.#positions.get(node) ?? "end");
+    return this.#positions.size > 0 && there.every((position) => position === "end");
   }
 
   get starts(): PageStarts {
@@ -79,7 +95,7 @@ export class NodePositions {
 
   /** The rows up to the end of the page that ends first: its node may have further rows before those of others. */
   merge<Row extends RowOfNode>(pages: readonly PageOfNode<Row>[], descending: boolean): MergedRows<Row> {
-    this.#asked = pages.map(({ node }) => node);
+    this.#answered = pages.map(({ node }) => node);
     const sign = descending ? -1 : 1;
     // Stable: rows of a node stay in its order.
     let rows = pages
@@ -105,10 +121,9 @@ export class NodePositions {
     }
   }
 
-  /** Text for a cursor; undefined at the end. */
-  next(): string | undefined {
-    if (this.isEnd) return undefined;
-    return JSON.stringify({ nodes: Object.fromEntries(this.#positions), front: this.#front ?? null });
+  /** Text for a cursor. `skip`: number of rows that are still to be left out. */
+  next(skip: number): string {
+    return JSON.stringify({ nodes: Object.fromEntries(this.#positions), front: this.#front ?? null, skip });
   }
 }
 

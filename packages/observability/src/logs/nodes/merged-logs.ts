@@ -1,7 +1,7 @@
 import type { ModuleContext, NodeQuestions } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { AskedNodes, checkOffset, mergedFrom } from "../../query/ask-nodes.ts";
+import { AskedNodes, checkOffset, checkProgress, mergedFrom } from "../../query/ask-nodes.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import { NodePositions, type PageOfNode, type RowOfNode } from "../../query/node-positions.ts";
 import { LOG_QUESTIONS } from "../../query/topics.ts";
@@ -41,6 +41,10 @@ class TakenLogs {
   constructor(skip: number, limit: number) {
     this.#toSkip = skip;
     this.#limit = limit;
+  }
+
+  get toSkip(): number {
+    return this.#toSkip;
   }
 
   /** Number of entries that may follow, with those that are skipped. */
@@ -87,15 +91,12 @@ export class MergedLogs {
   }: ListInput): Promise<Counted & { readonly logs: readonly Log[]; readonly cursor: string | null }> {
     const order = filter.sort_order ?? "desc";
     const kind = `logs.${order}.nodes`;
-    const skip = cursor == null ? (offset ?? 0) : 0;
-    checkOffset(skip);
-    const positions = NodePositions.from(
-      cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0],
-      logPosition,
-    );
-    const taken = new TakenLogs(skip, limit ?? 200);
+    const after = cursor == null ? undefined : readCursor(kind, cursor, cursorParts)[0];
+    const positions = NodePositions.from(after, { skip: offset ?? 0, position: logPosition });
+    checkOffset(positions.skip);
+    const taken = new TakenLogs(positions.skip, limit ?? 200);
     let counted: Counted | undefined;
-    for (let page = 0; this.#mayGoOn(page) && !positions.isEnd && !taken.isFull; page += 1) {
+    for (let page = 0; this.#mayGoOn(page) && !positions.nobodyHasMore && !taken.isFull; page += 1) {
       const question = {
         ...{ what: "page", filter, starts: positions.starts },
         limit: Math.min(MAX_PAGE, taken.missing),
@@ -113,7 +114,8 @@ export class MergedLogs {
       const merged = positions.merge(pages, order === "desc");
       positions.advance(merged, taken.take(merged.rows));
     }
-    const next = positions.next();
+    const next = positions.isEnd(this.#asked.silent) ? undefined : positions.next(taken.toSkip);
+    checkProgress(after, next);
     return {
       logs: taken.logs,
       ...(counted ?? { total: 0, isWhole: true }),

@@ -1,6 +1,6 @@
 import { type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
-import { mergedFrom } from "../../query/ask-nodes.ts";
+import { checkProgress, mergedFrom } from "../../query/ask-nodes.ts";
 import { openCursor, readCursor, sealCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
@@ -44,6 +44,7 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         limit,
         spans: "root",
       });
+      if (store.asked !== undefined) checkProgress(after?.tie, page.next?.tie);
       return {
         spans: page.rows.flatMap(({ facts, spans: [root] }) =>
           root === undefined ? [] : [{ ...storedSpan(root), trace: traceSummary(facts) }],

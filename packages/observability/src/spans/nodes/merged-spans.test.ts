@@ -1,6 +1,20 @@
-import { accessTo, type InMemoryCluster, type InMemoryEngine, type InMemoryWorker } from "@svc-runtime/engine/testing";
+import type { NodeQuestions } from "@svc-runtime/engine/module";
+import {
+  accessTo,
+  type InMemoryCluster,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  type ManualClock,
+  manualClock,
+} from "@svc-runtime/engine/testing";
+import { Payload } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { pageStartOf } from "../../query/node-positions.ts";
 import { killedAndGone, telemetryCluster } from "../../testing/telemetry-cluster.ts";
+import type { TracePage } from "../span-store.ts";
+import type { TraceListRequest } from "../trace-query.ts";
+import { MergedSpans } from "./merged-spans.ts";
+import type { Question } from "./span-questions.ts";
 
 let cluster: InMemoryCluster;
 let engines: readonly InMemoryEngine[];
@@ -160,4 +174,60 @@ it("shows a restricted reader what it may see of the spans of its own engine", a
   expect(atA).not.toHaveProperty("nodes");
   expect((await listedAt(b)).spans).toMatchObject([{ name: "greet", trace: { span_count: 1 } }]);
   expect((await listedAt(c)).spans).toEqual([]);
+});
+
+/**
+ * Engine `a` has traces from 1 on, answers with one at a time, and takes 400 ms for a page. Engine `b` is there and does
+ * not answer.
+ */
+function slowNode(count: number): { readonly nodes: NodeQuestions; readonly clock: ManualClock } {
+  const clock = manualClock();
+  const facts = (traceId: string): object => ({
+    ...{ traceId, rootSpanId: "1", partial: false, rootStartUs: 1, rootEndUs: 2, rootStatus: "ok", rootName: "work" },
+    ...{ service: "a", services: ["a"], internal: false, functionStartUs: 1, functions: [], startUs: 1, endUs: 2 },
+    ...{ spanCount: 1, errorCount: 0, errorEndsUs: [], pendingCount: 0 },
+  });
+  const answerTo = (question: Question): object => {
+    if (question.what === "parts") {
+      const parts = question.ids.map((id) => ({ facts: facts(id), matches: true, spans: [] }));
+      return { parts, done: parts.length };
+    }
+    if (question.what !== "page") throw new TypeError(question.what);
+    clock.advance(400);
+    const start = pageStartOf(question.starts, "a");
+    const next = start === "start" ? 1 : Number(start[0]) + 1;
+    const at = [next, String(next)];
+    return { rows: [{ facts: facts(String(next)), at }], next: next === count ? null : at };
+  };
+  const nodes: NodeQuestions = {
+    name: "a",
+    answer: () => () => {},
+    ask: async (_topic, question) => ({
+      answers: [{ node: "a", answer: Payload.fromValue(answerTo(question.value() as Question)) }],
+      ...{ missing: ["b"], gone: [], problems: new Map<string, string>() },
+    }),
+  };
+  return { nodes, clock };
+}
+
+const firstPage: TraceListRequest = {
+  filters: { include_internal: true, search_all_spans: false, with_errors: false },
+  ...{ sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 3, spans: "none" },
+  isUncounted: true,
+};
+
+it("leaves out the rest of an offset on the next page if the time was over before", async () => {
+  const { nodes, clock } = slowNode(99);
+  const listed = (request: TraceListRequest): Promise<TracePage> =>
+    new MergedSpans(nodes, "memory", clock).list(request);
+  const first = await listed({ ...firstPage, limit: 2, offset: 10 });
+  expect(first.rows).toEqual([]);
+  const next = await listed({ ...firstPage, limit: 2, after: first.next });
+  expect(next.rows.map(({ facts }) => facts.traceId)).toEqual(["11", "12"]);
+});
+
+it("does not call a total exact without the traces of an engine that did not answer", async () => {
+  const { nodes, clock } = slowNode(2);
+  const page = await new MergedSpans(nodes, "memory", clock).list(firstPage);
+  expect(page).toMatchObject({ total: 2, totalIsExact: false, next: undefined });
 });

@@ -53,13 +53,15 @@ export class MergedSpans implements SpanReader {
 
   async list(request: TraceListRequest): Promise<TracePage> {
     const { filters, limit, spans } = request;
-    const offset = request.after === undefined ? request.offset : 0;
-    checkOffset(offset);
     const select = selectorOf(filters, spans);
-    const positions = NodePositions.from(cursorIn(request));
+    const positions = NodePositions.from(cursorIn(request), { skip: request.offset });
+    const offset = positions.skip;
+    checkOffset(offset);
+    // They are not asked again.
+    const silentBefore = this.asked.silent;
     const rows: TraceRow[] = [];
     let skipped = 0;
-    for (let page = 0; this.#mayGoOn(page) && !positions.isEnd && rows.length < limit; page += 1) {
+    for (let page = 0; this.#mayGoOn(page) && !positions.nobodyHasMore && rows.length < limit; page += 1) {
       const wanted = Math.min(MAX_PAGE, limit + offset - skipped - rows.length);
       const pages = await this.#pages(request, positions, wanted);
       if (pages.length === 0) throw noAnswer();
@@ -84,11 +86,11 @@ export class MergedSpans implements SpanReader {
       positions.advance(found, taken);
       if (taken === 0 && found.rows.length > 0 && page === 0) throw noAnswer();
     }
-    const next = positions.next();
+    const isEnd = positions.isEnd([...this.asked.silent].filter((node) => !silentBefore.has(node)));
     return {
       rows,
-      ...(await this.#total(request, skipped + rows.length, positions.isEnd)),
-      next: next === undefined ? undefined : { value: SEVERAL, tie: next },
+      ...(await this.#total(request, skipped + rows.length, isEnd)),
+      next: isEnd ? undefined : { value: SEVERAL, tie: positions.next(offset - skipped) },
     };
   }
 
@@ -198,13 +200,14 @@ export class MergedSpans implements SpanReader {
     listed: number,
     isEnd: boolean,
   ): Promise<Pick<TracePage, "total" | "totalIsExact">> {
-    if (isEnd && request.after === undefined) return { total: listed, totalIsExact: true };
+    const isWhole = (): boolean => this.asked.missing.length === 0;
+    if (isEnd && request.after === undefined) return { total: listed, totalIsExact: isWhole() };
     if (request.isUncounted === true) return { total: listed, totalIsExact: false };
     let total = 0;
     const exact = await this.scan({ filters: request.filters, spans: "none", max: Number.POSITIVE_INFINITY }, () => {
       total += 1;
     });
-    return { total: Math.max(total, listed), totalIsExact: exact };
+    return { total: Math.max(total, listed), totalIsExact: exact && isWhole() };
   }
 }
 
