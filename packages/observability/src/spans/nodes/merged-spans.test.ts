@@ -4,14 +4,13 @@ import {
   type InMemoryCluster,
   type InMemoryEngine,
   type InMemoryWorker,
-  type ManualClock,
   manualClock,
 } from "@svc-runtime/engine/testing";
 import { Payload } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { pageStartOf } from "../../query/node-positions.ts";
 import { killedAndGone, telemetryCluster } from "../../testing/telemetry-cluster.ts";
-import type { TracePage } from "../span-store.ts";
+import { allTraces } from "../span-store.ts";
 import type { TraceListRequest } from "../trace-query.ts";
 import { MergedSpans } from "./merged-spans.ts";
 import type { Question } from "./span-questions.ts";
@@ -176,38 +175,57 @@ it("shows a restricted reader what it may see of the spans of its own engine", a
   expect((await listedAt(c)).spans).toEqual([]);
 });
 
-/**
- * Engine `a` has traces from 1 on, answers with one at a time, and takes 400 ms for a page. Engine `b` is there and does
- * not answer.
- */
-function slowNode(count: number): { readonly nodes: NodeQuestions; readonly clock: ManualClock } {
-  const clock = manualClock();
-  const facts = (traceId: string): object => ({
+type PageQuestion = Extract<Question, { readonly what: "page" }>;
+
+/** Returns an answer with one trace. */
+function pageOf(id: number, isLast: boolean): object {
+  const at = [id, String(id)];
+  return { rows: [{ facts: factsOf(String(id)), at }], next: isLast ? null : at };
+}
+
+function factsOf(traceId: string): object {
+  return {
     ...{ traceId, rootSpanId: "1", partial: false, rootStartUs: 1, rootEndUs: 2, rootStatus: "ok", rootName: "work" },
     ...{ service: "a", services: ["a"], internal: false, functionStartUs: 1, functions: [], startUs: 1, endUs: 2 },
     ...{ spanCount: 1, errorCount: 0, errorEndsUs: [], pendingCount: 0 },
-  });
-  const answerTo = (question: Question): object => {
+  };
+}
+
+/** Engine `b` does not answer if there is no answer of it. Each page takes 400 ms. */
+function slowNodes(answersTo: (question: PageQuestion) => { readonly a: object; readonly b?: object }): MergedSpans {
+  const clock = manualClock();
+  const answersOf = (question: Question): Record<string, object> => {
     if (question.what === "parts") {
-      const parts = question.ids.map((id) => ({ facts: facts(id), matches: true, spans: [] }));
-      return { parts, done: parts.length };
+      const parts = question.ids.map((id) => ({ facts: factsOf(id), matches: true, spans: [] }));
+      return { a: { parts, done: parts.length } };
     }
     if (question.what !== "page") throw new TypeError(question.what);
     clock.advance(400);
-    const start = pageStartOf(question.starts, "a");
-    const next = start === "start" ? 1 : Number(start[0]) + 1;
-    const at = [next, String(next)];
-    return { rows: [{ facts: facts(String(next)), at }], next: next === count ? null : at };
+    return { ...answersTo(question) };
   };
   const nodes: NodeQuestions = {
     name: "a",
     answer: () => () => {},
-    ask: async (_topic, question) => ({
-      answers: [{ node: "a", answer: Payload.fromValue(answerTo(question.value() as Question)) }],
-      ...{ missing: ["b"], gone: [], problems: new Map<string, string>() },
-    }),
+    async ask(_topic, payload, { without } = {}) {
+      const question = payload.value() as Question;
+      const answers = Object.entries(answersOf(question));
+      const isMissing = question.what === "page" && answers.length === 1 && without?.has("b") !== true;
+      return {
+        answers: answers.map(([node, answer]) => ({ node, answer: Payload.fromValue(answer) })),
+        ...{ missing: isMissing ? ["b"] : [], gone: [], problems: new Map<string, string>() },
+      };
+    },
   };
-  return { nodes, clock };
+  return new MergedSpans(nodes, "memory", clock);
+}
+
+/** Engine `a` has traces from 1 on and answers with one at a time. */
+function slowNode(count: number): MergedSpans {
+  return slowNodes(({ starts }) => {
+    const start = pageStartOf(starts, "a");
+    const next = start === "start" ? 1 : Number(start[0]) + 1;
+    return { a: pageOf(next, next === count) };
+  });
 }
 
 const firstPage: TraceListRequest = {
@@ -217,17 +235,21 @@ const firstPage: TraceListRequest = {
 };
 
 it("leaves out the rest of an offset on the next page if the time was over before", async () => {
-  const { nodes, clock } = slowNode(99);
-  const listed = (request: TraceListRequest): Promise<TracePage> =>
-    new MergedSpans(nodes, "memory", clock).list(request);
-  const first = await listed({ ...firstPage, limit: 2, offset: 10 });
+  const first = await slowNode(99).list({ ...firstPage, limit: 2, offset: 10 });
   expect(first.rows).toEqual([]);
-  const next = await listed({ ...firstPage, limit: 2, after: first.next });
+  const next = await slowNode(99).list({ ...firstPage, limit: 2, after: first.next });
   expect(next.rows.map(({ facts }) => facts.traceId)).toEqual(["11", "12"]);
 });
 
 it("does not call a total exact without the traces of an engine that did not answer", async () => {
-  const { nodes, clock } = slowNode(2);
-  const page = await new MergedSpans(nodes, "memory", clock).list(firstPage);
+  const page = await slowNode(2).list(firstPage);
   expect(page).toMatchObject({ total: 2, totalIsExact: false, next: undefined });
+});
+
+it("ends reading all traces when an engine that had more is not asked again", async () => {
+  const answers = [{ a: pageOf(9, false), b: pageOf(5, false) }, { a: pageOf(8, true) }];
+  const merged = slowNodes(() => answers.shift() ?? { a: { rows: [], next: null } });
+  const found: string[] = [];
+  for await (const { facts } of allTraces(merged, firstPage.filters, "none")) found.push(facts.traceId);
+  expect([found, merged.asked.missing]).toEqual([["9", "8"], ["b"]]);
 });
