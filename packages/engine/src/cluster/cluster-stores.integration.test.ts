@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { silentLogger } from "../kernel/logger.ts";
+import { saveSnapshot } from "../store/replicated/save-snapshot.ts";
 import { ledger, TestCluster } from "../store/replicated/testing/cluster.ts";
 import { MemorySeeds } from "../store/replicated/testing/memory-seeds.ts";
 import type { LedgerProcedures } from "../store/testing/ledger-procedures.ts";
@@ -45,5 +46,30 @@ it("a store that is expelled while its replica is copied is opened again, and no
   expect(await second.call("texts", null)).toHaveLength(50);
   expect(a.store.members()).toEqual([a.store.run, second.run]);
   await second.close();
+  await stores.stop();
+});
+
+it("a store is listed once while its replica is made from a snapshot again, and not when it is closed", async () => {
+  const [file, seeds] = [cluster.newFile(), new MemorySeeds()];
+  const stores = new ClusterStores<LogConnection>({
+    openLog: async () => ({ log: cluster.log.connect(), seeds }),
+    ...{ node: "b", snapshotAfter: 2 ** 30, logger: silentLogger, clock: manualClock() },
+    onStoreEnded: () => {},
+  });
+  const a = await cluster.open("a");
+  const b = await stores.open<LedgerProcedures>("b", "ledger", { file, procedures: ledger });
+  await a.store.call("add", "1");
+  await saveSnapshot(a.store, { log: a.connection, seeds, draft: cluster.newFile() });
+  let copies = 0;
+  seeds.beforeCopy = async () => {
+    copies += 1;
+  };
+  rmSync(file);
+  const ended = b.call("endThread", null).catch(() => undefined);
+  await expect.poll(() => copies).toBe(1);
+  expect(stores.positions()).toMatchObject([{ store: "ledger", problem: expect.stringContaining("thread") }]);
+  await b.close();
+  await ended;
+  expect(stores.positions()).toEqual([]);
   await stores.stop();
 });

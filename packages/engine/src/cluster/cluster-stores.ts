@@ -141,11 +141,12 @@ export class ClusterStores<SharedLog extends Log> {
       run: storeRunOf(engineRun, this.#openedStores++),
       ...(clock === undefined ? {} : { clock }),
       ...(timeoutClock === undefined ? {} : { timeoutClock }),
-      onCopying: ({ position, bytes }, copied) =>
-        this.#opening.set(
-          shared,
-          `takes the snapshot of entry ${position}: ${megabytes(copied)} of ${megabytes(bytes)} MB`,
-        ),
+      onCopying: ({ position, bytes }, copied) => {
+        // An opened store whose replica is opened again states its problem itself.
+        if (known !== undefined) return;
+        const problem = `takes the snapshot of entry ${position}: ${megabytes(copied)} of ${megabytes(bytes)} MB`;
+        this.#opening.set(shared, problem);
+      },
       onEnded: () => {
         forget();
         onStoreEnded(shared);
