@@ -23,12 +23,13 @@ function storesWith(faults: LogFaults = {}) {
 it("a store that is expelled while it is opened is not kept, and is opened again", async () => {
   const a = await cluster.open("a");
   const held: (() => void)[] = [];
-  let isJoining = false;
+  let [hasJoined, isJoining] = [false, false];
   const { stores, ended, open } = storesWith({
     deliver: (action) => void (isJoining ? held.push(action) : process.nextTick(action)),
     // The replica gets this entry, that of its run and the one that expels it at once, so it applies the last two together.
     async beforeStored() {
-      isJoining = true;
+      if (hasJoined) return;
+      hasJoined = isJoining = true;
       await a.store.call("add", "1");
     },
   });
@@ -41,6 +42,11 @@ it("a store that is expelled while it is opened is not kept, and is opened again
   expect(ended).toEqual(["ledger"]);
   expect([[...stores.opened()], stores.positions()]).toEqual([[], []]);
   await store.close();
+  const second = await open();
+  expect(await second.call("texts", null)).toEqual(["1"]);
+  expect(a.store.members()).toEqual([a.store.run, second.run]);
+  await second.close();
+  expect(ended).toEqual(["ledger"]);
   await stores.stop();
 });
 
