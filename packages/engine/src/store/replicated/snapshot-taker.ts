@@ -45,7 +45,10 @@ export class SnapshotTaker {
     this.#stopTicking = every(this.#parts.clock, LOOK_EVERY_MS, () => this.#tick());
   }
 
-  /** Ends. A snapshot that is under way is given up at once, also its copy. */
+  /**
+   * Ends. A snapshot that is under way is given up: at once while the replica is copied, else after a few
+   * requests to the servers. If these do not answer, each request takes its stall time.
+   */
   async stop(): Promise<void> {
     this.#stopTicking();
     this.#abort.abort();
