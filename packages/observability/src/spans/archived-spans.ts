@@ -38,9 +38,14 @@ export class ArchivedSpans implements SpanStore {
 
   constructor(parts: ArchivedSpansParts) {
     this.#parts = parts;
-    this.#share = new TraceShare(parts.clock, (count) => {
-      this.#droppedAtMs = parts.clock.now();
-      parts.drops.dropped("spans", "disk_rate", count);
+    const { memory, disk, clock, drops } = parts;
+    this.#share = new TraceShare(clock, {
+      isWritingRunning: () => disk.hasPending,
+      runningTraces: () => memory.runningTraces(),
+      onLeftOut: (count) => {
+        this.#droppedAtMs = clock.now();
+        drops.dropped("spans", "disk_rate", count);
+      },
     });
     this.#hasEarlier = parts.hasEarlier;
   }
@@ -51,7 +56,6 @@ export class ArchivedSpans implements SpanStore {
 
   started(span: SpanRecord): void {
     this.#parts.memory.started(span);
-    // Under load, pending spans are not copied.
     if (this.#share.takesStarted(span)) this.#parts.disk.started(span);
   }
 

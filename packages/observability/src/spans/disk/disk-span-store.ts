@@ -99,6 +99,11 @@ export class DiskSpanStore implements SpanStore {
     this.#trimInBackground();
   }
 
+  /** True while a span is running whose start was received. */
+  get hasPending(): boolean {
+    return this.#queue.hasPending;
+  }
+
   /** True if the start of the span was received. */
   isPending(span: SpanRecord): boolean {
     return this.#queue.isPending(span);

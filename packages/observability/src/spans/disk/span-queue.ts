@@ -19,8 +19,12 @@ export class SpanQueue {
     return this.#ended.length + this.#restricted.length;
   }
 
+  get hasPending(): boolean {
+    return this.#running.size > 0;
+  }
+
   isPending(span: SpanRecord): boolean {
-    return this.#running.size > 0 && this.#running.has(span);
+    return this.hasPending && this.#running.has(span);
   }
 
   started(span: SpanRecord): void {

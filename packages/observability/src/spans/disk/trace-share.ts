@@ -1,32 +1,44 @@
 import type { Clock } from "@svc-runtime/engine/module";
-import { traceKeyOf } from "../../calls/trace-ids.ts";
 import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
 /** Traces per second that are written, and the number of them that may begin at once. */
-const TRACES = { perSecond: 20, burst: 100 };
+const TRACES = { perSecond: 20, burst: 50 };
 /** The same for the spans of these traces. */
 const SPANS = { perSecond: 50, burst: 500 };
 /** The same for spans that failed or were slow: these are written while others are left out. */
 const KEPT = { perSecond: 20, burst: 200 };
 const SLOW_MS = 1_000;
 /** Written traces that are remembered, so that their later spans are written. */
-const MAX_REMEMBERED = 1_000;
-/** Number of left-out traces that are remembered, so that none of their later spans are written. A power of two. */
-const LEFT_OUT_PLACES = 16_384;
+const MAX_REMEMBERED = 500;
+/** Maximum number of left-out traces that are remembered, so that none of their later spans are written. */
+const MAX_LEFT_OUT = 1_000;
 /**
- * When a limit is reached, no further trace is written for this time, in milliseconds. Meanwhile no clock is read:
- * there may be many thousands of spans per second.
+ * When a limit is reached, no further trace is written for this time, in milliseconds. Meanwhile no clock and mostly no
+ * trace id is read: there may be many thousands of spans per second.
  */
 const PAUSE_MS = 1_000;
 
-/** Decides which traces are written to disk, so that the engine's threads spend little time on it under load. */
+export interface TraceSharePorts {
+  /** Returns whether a span that is written is running. */
+  readonly isWritingRunning: () => boolean;
+  /** Returns the trace ids of all running spans. */
+  readonly runningTraces: () => Iterable<string>;
+  /** Called with the number of spans that were left out, some time later. */
+  readonly onLeftOut: (count: number) => void;
+}
+
+/**
+ * Decides which traces are written to disk, so that the engine's threads spend little time on it under load. A trace is
+ * written or left out as a whole, except that a limit of spans may be reached, and that a written trace may go on after a
+ * time without running spans.
+ */
 export class TraceShare {
   readonly #clock: Clock;
-  readonly #onLeftOut: (count: number) => void;
+  readonly #ports: TraceSharePorts;
   readonly #written = new RecentIds(MAX_REMEMBERED);
-  /** Keys of traces, each at the place that its last bits name: noting one of many takes a few nanoseconds. */
-  readonly #leftOutTraces = new Uint32Array(LEFT_OUT_PLACES);
+  /** Traces that were running at the end of the last pause and had begun before it ended. */
+  #leftOutTraces: ReadonlySet<string> = new Set();
   #traces = TRACES.burst;
   #spans = SPANS.burst;
   #kept = KEPT.burst;
@@ -34,21 +46,20 @@ export class TraceShare {
   #leftOut = 0;
   #endPause: (() => void) | undefined;
 
-  /** `onLeftOut` is called with the number of spans that were left out, some time later. */
-  constructor(clock: Clock, onLeftOut: (count: number) => void) {
+  constructor(clock: Clock, ports: TraceSharePorts) {
     this.#clock = clock;
-    this.#onLeftOut = onLeftOut;
+    this.#ports = ports;
     this.#filledAtMs = clock.monotonic();
   }
 
-  /** Whether the start of a span is written. Under load it is not. */
+  /** Whether the start of a span is written. */
   takesStarted(span: SpanRecord): boolean {
-    return this.#takesTrace(span.traceId) && this.#endPause === undefined;
+    return this.#takesTrace(span);
   }
 
   /** Whether an ended span is written. */
   takes(span: SpanRecord): boolean {
-    if (this.#takesTrace(span.traceId) && this.#takesSpan()) return true;
+    if (this.#takesTrace(span) && this.#takesSpan()) return true;
     if (this.#kept >= 1 && (span.status === "error" || durationOf(span) >= SLOW_MS)) {
       this.#kept -= 1;
       return true;
@@ -61,27 +72,18 @@ export class TraceShare {
     this.#endPause?.();
   }
 
-  /** A trace is taken or left out when its first span starts, so that what is written are whole traces. */
-  #takesTrace(traceId: string): boolean {
+  #takesTrace(span: SpanRecord): boolean {
+    if (this.#endPause !== undefined) return this.#ports.isWritingRunning() && this.#written.has(span.traceId);
+    const { traceId } = span;
     if (this.#written.has(traceId)) return true;
-    const key = traceKeyOf(traceId);
-    const place = key & (LEFT_OUT_PLACES - 1);
-    if (this.#leftOutTraces[place] === key || !this.#takesNewTrace()) {
-      this.#leftOutTraces[place] = key;
-      return false;
-    }
-    this.#written.add(traceId);
-    return true;
-  }
-
-  #takesNewTrace(): boolean {
-    if (this.#endPause !== undefined) return false;
+    if (this.#leftOutTraces.has(traceId)) return false;
     if (this.#traces < 1) this.#fill();
     if (this.#traces < 1) {
       this.#pause();
       return false;
     }
     this.#traces -= 1;
+    this.#written.add(traceId);
     return true;
   }
 
@@ -99,9 +101,19 @@ export class TraceShare {
     this.#endPause = this.#clock.after(PAUSE_MS, () => {
       this.#endPause = undefined;
       this.#fill();
-      this.#onLeftOut(this.#leftOut);
+      this.#noteLeftOutTraces();
+      this.#ports.onLeftOut(this.#leftOut);
       this.#leftOut = 0;
     });
+  }
+
+  #noteLeftOutTraces(): void {
+    const traces = new Set<string>();
+    for (const traceId of this.#ports.runningTraces()) {
+      if (traces.size === MAX_LEFT_OUT) break;
+      if (!this.#written.has(traceId)) traces.add(traceId);
+    }
+    this.#leftOutTraces = traces;
   }
 
   #fill(): void {

@@ -97,6 +97,11 @@ export class MemorySpanStore implements SpanStore {
     return this.#search((queries) => queries.span(traceId, spanId));
   }
 
+  /** Yields the trace ids of the running spans; an id may be repeated. */
+  *runningTraces(): Generator<string> {
+    for (const { traceId } of this.#pending) yield traceId;
+  }
+
   /** True if it lacks spans that it received. */
   get hasEvicted(): boolean {
     return this.#hasEvicted;
