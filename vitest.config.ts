@@ -9,7 +9,7 @@ const POLL = { timeout: 20_000 };
 /** Two more than there are cores, since tests also wait: with one more, a fifth of the processor time was idle. */
 const WORKERS = availableParallelism() + 2;
 /** Projects with long files first: short files at the end leave no core idle. */
-const ORDER = ["e2e", "compat", "console", "telemetry", "integration", "unit", "web"];
+const ORDER = ["e2e", "compat", "console", "integration", "unit", "web"];
 
 /** Starts long files first. The size of a file stands in for its duration, which a fresh clone does not know. */
 class LongestFirst extends BaseSequencer {
@@ -62,7 +62,6 @@ export default defineConfig({
         ssr: { resolve: { conditions: ["@svc-runtime/source"] } },
       },
       project("integration", { testTimeout: 30_000 }),
-      project("telemetry", { testTimeout: 30_000 }),
       project("compat", { setupFiles: EVIDENCE, testTimeout: 90_000, hookTimeout: 90_000 }),
       project("e2e", { setupFiles: EVIDENCE, testTimeout: 240_000, hookTimeout: 240_000 }),
       // Files that run in one process share its browser: `e2e/src/console/support/pages.ts`.

@@ -13,18 +13,12 @@ const PROJECTS = [
   ["compat", /^e2e\/src\/compat\/.*\.test\.ts$/],
   ["console", /^e2e\/src\/console\/.*\.test\.ts$/],
   ["e2e", /^e2e\/src\/.*\.test\.ts$/],
-  ["telemetry", /^packages\/observability\/src\/.*\.integration\.test\.ts$/],
   ["integration", /^(?:packages\/[^/]+\/src\/.*\.integration\.test\.tsx?|scripts\/[^/]+\.integration\.test\.mjs)$/],
   ["web", /^packages\/console\/src\/web\/.*\.test\.tsx?$/],
   ["unit", /^(?:(?:packages\/[^/]+|bench)\/src\/.*\.test\.tsx?|scripts\/[^/]+\.test\.mjs)$/],
 ];
 /** Projects of tests without processes, disk or real time. */
-const UNIT = ["unit", "web"];
-/**
- * Projects whose tests wait more than they compute. Not `telemetry`: its tests wait for threads of low priority, which
- * get little time beside tests that compute.
- */
-const WAITING = ["integration"];
+export const UNIT = ["unit", "web"];
 /** Projects that `npm test` does not run. */
 const LONG = ["faults"];
 /** Sources that are compiled into the folder `dist` beside `src`. The page's are not: Vite bundles them. */
@@ -58,29 +52,6 @@ export async function selectTests({ patterns, name, unitOnly = false }) {
   const isByName = patterns.length > 0 && selected.length === 0;
   const projects = new Set((selected.length > 0 ? selected : files).map(projectOf).filter(runs));
   return { projects: [...projects], files: selected, name: isByName ? patterns.join(" ") : name };
-}
-
-/**
- * Splits a selection into parts that the test runner runs in processes of their own: `first` needs nothing but the
- * build, `beside` runs beside `last`, so that one computes while the other waits. Parts without tests for the test
- * runner are undefined. `last` is undefined only if all are.
- *
- * @param {{ projects: readonly string[] }} selection
- */
-export function splitSelection(selection) {
-  const part = (isOfPart) => {
-    const projects = selection.projects.filter((project) => project !== "pytest" && isOfPart(project));
-    return projects.length === 0 ? undefined : { ...selection, projects };
-  };
-  const parts = [
-    part((project) => UNIT.includes(project)),
-    part((project) => WAITING.includes(project)),
-    part((project) => ![...UNIT, ...WAITING].includes(project)),
-  ];
-  const at = parts.findLastIndex((each) => each !== undefined);
-  const last = at === -1 ? undefined : parts.splice(at, 1)[0];
-  const [first, beside] = parts;
-  return { first, beside, last };
 }
 
 function normalized(pattern) {

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { expect, it } from "vitest";
 import { createVitest } from "vitest/node";
 import { root } from "./steps.mjs";
-import { builtFile, projectOf, selectTests, sourceFile, splitSelection, testFiles } from "./test-selection.mjs";
+import { builtFile, projectOf, selectTests, sourceFile, testFiles } from "./test-selection.mjs";
 
 it("knows every test file, in the project in which the test runner runs it", async () => {
   const vitest = await createVitest("test", { root, watch: false, run: true });
@@ -31,16 +31,7 @@ it("maps a source to the compiled file that runs, and back", () => {
 
 it("selects all projects without a pattern, and only one without processes with `unitOnly`", async () => {
   const all = await selectTests({ patterns: [] });
-  expect([...all.projects].sort()).toEqual([
-    "compat",
-    "console",
-    "e2e",
-    "integration",
-    "pytest",
-    "telemetry",
-    "unit",
-    "web",
-  ]);
+  expect([...all.projects].sort()).toEqual(["compat", "console", "e2e", "integration", "pytest", "unit", "web"]);
   expect(all).toMatchObject({ files: [], name: undefined });
   expect(await selectTests({ patterns: [], unitOnly: true })).toMatchObject({ projects: ["unit", "web"], files: [] });
 });
@@ -52,21 +43,6 @@ it("selects files whose path contains a pattern, and their projects", async () =
     files: ["scripts/test-selection.test.mjs", "python/tests/test_codec.py"],
     name: "selects",
   });
-});
-
-it("splits a selection into unit tests, integration tests and others, of which the last part is never missing", () => {
-  const files = ["a.test.ts"];
-  const split = (...projects) => splitSelection({ projects, files, name: "n" });
-  const part = (...projects) => ({ projects, files, name: "n" });
-  expect(split("pytest", "compat", "unit", "e2e", "telemetry", "integration", "web", "console")).toEqual({
-    first: part("unit", "web"),
-    beside: part("integration"),
-    last: part("compat", "e2e", "telemetry", "console"),
-  });
-  expect(split("integration", "unit")).toEqual({ first: part("unit"), beside: undefined, last: part("integration") });
-  expect(split("integration", "e2e")).toEqual({ first: undefined, beside: part("integration"), last: part("e2e") });
-  expect(split("unit", "pytest")).toEqual({ first: undefined, beside: undefined, last: part("unit") });
-  expect(split("pytest")).toEqual({ first: undefined, beside: undefined, last: undefined });
 });
 
 it("selects tests by name if no file's path contains the pattern", async () => {

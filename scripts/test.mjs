@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { installNatsServer } from "./nats-server.mjs";
@@ -26,7 +25,7 @@ import {
 } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, startInBackground, stepRunner } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
-import { builtFile, selectTests, splitSelection } from "./test-selection.mjs";
+import { builtFile, selectTests, UNIT } from "./test-selection.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
 const USAGE = `Usage: npm test -- [options] [pattern ...]
@@ -74,8 +73,6 @@ const INSTALLERS = {
   UV_HTTP_RETRIES: "10",
   CARGO_NET_RETRY: "10",
 };
-/** Number of workers for the tests that run beside others. */
-const BESIDE = availableParallelism();
 const NO_TESTS = { passed: 0, failures: [] };
 /** Reports of the runners, and logs and screenshots of failed tests. */
 const results = join(root, "test-results");
@@ -117,7 +114,7 @@ async function main() {
     // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
     // The unit tests need nothing more. They use the time in which the steps below wait for the network.
-    const { first, beside, last } = splitSelection(selection);
+    const [first, last] = splitSelection(selection);
     const firstTests = first && runVitest(first, { report: "vitest-unit", env, signal: early.signal });
     if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
@@ -129,14 +126,10 @@ async function main() {
     const inBackground = async () => {
       const reports = [(await firstTests) ?? NO_TESTS];
       for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files, env));
-      if (beside)
-        reports.push(
-          await runVitest(beside, { report: "vitest-integration", env, signal: early.signal, workers: BESIDE }),
-        );
       return reports;
     };
     const reports = await Promise.all([
-      last ? runVitest(last, { report: "vitest", env }) : NO_TESTS,
+      runVitest(last, { report: "vitest", env }),
       needs(["pytest"]) ? runPytest(python, selection, env) : NO_TESTS,
       inBackground(),
     ]).then((each) => each.flat());
@@ -155,6 +148,18 @@ async function main() {
     early.abort();
     await Promise.all([others?.end(), page?.end()]);
   }
+}
+
+/** Splits a selection into unit tests, to run early, and other tests. The first is undefined if there are no others. */
+function splitSelection(selection) {
+  const isUnit = (project) => UNIT.includes(project);
+  const projects = selection.projects.filter(isUnit);
+  const others = selection.projects.filter((project) => !isUnit(project));
+  if (projects.length === 0 || others.length === 0) return [undefined, selection];
+  return [
+    { ...selection, projects },
+    { ...selection, projects: others },
+  ];
 }
 
 /** Resolves with the tests to run, also on other versions of Node, and the programs to install. */
@@ -194,20 +199,21 @@ function readOptions() {
 }
 
 /**
- * Runs the selected TypeScript tests. Its projects share the test runner's workers, so that no core waits for a project
+ * Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project
  * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
  * end, in one piece.
  */
-async function runVitest({ projects, files, name }, { report: reportName, env, signal, workers }) {
+async function runVitest({ projects, files, name }, { report: reportName, env, signal }) {
+  const own = projects.filter((project) => project !== "pytest");
+  if (own.length === 0) return NO_TESTS;
   const report = join(results, `${reportName}.json`);
   const args = [
     "run",
-    ...projects.flatMap((project) => ["--project", project]),
+    ...own.flatMap((project) => ["--project", project]),
     "--reporter=default",
     "--reporter=json",
     `--outputFile.json=${report}`,
     "--passWithNoTests",
-    ...(workers === undefined ? [] : [`--maxWorkers=${workers}`]),
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
@@ -216,9 +222,9 @@ async function runVitest({ projects, files, name }, { report: reportName, env, s
     stdio: signal === undefined ? "inherit" : "pipe",
     signal,
   });
-  if (signal !== undefined) console.log(`\n${projects.join(", ")}:\n${output}`);
+  if (signal !== undefined) console.log(`\n${own.join(", ")}:\n${output}`);
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
-  return outcome(projects.join(", "), code, content.numPassedTests ?? 0, vitestFailures(content));
+  return outcome(own.join(", "), code, content.numPassedTests ?? 0, vitestFailures(content));
 }
 
 /** Runs test files on another version of Node. */
