@@ -65,8 +65,8 @@ it("writes everything at 10 traces of 5 spans per second", () => {
 it("writes whole traces under load, 20 per second, many at once, and everything afterwards", () => {
   const { clock, leftOut, traces } = start();
   const first = traces(1_000, 2);
-  expect(first.slice(0, 50)).toEqual(Array.from({ length: 50 }, () => 2));
-  expect(sum(first)).toBe(100);
+  expect(first.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 2));
+  expect(sum(first)).toBe(200);
   const perStep = Array.from({ length: 100 }, () => {
     clock.advance(100);
     return traces(500, 2);
@@ -74,8 +74,8 @@ it("writes whole traces under load, 20 per second, many at once, and everything 
   expect(new Set(perStep.flat())).toEqual(new Set([0, 2]));
   expect(sum(perStep.flat())).toBe(10 * 20 * 2);
   clock.advance(10_000);
-  expect(sum(leftOut)).toBe(2_000 - 100 + 100 * 1_000 - 400);
-  expect(sum(traces(50, 2))).toBe(100);
+  expect(sum(leftOut)).toBe(2_000 - 200 + 100 * 1_000 - 400);
+  expect(sum(traces(100, 2))).toBe(200);
 });
 
 it("writes at most 50 spans per second of large traces, and many at once", () => {
@@ -92,14 +92,14 @@ it("writes at most 50 spans per second of large traces, and many at once", () =>
 it("writes later spans of a written trace, also while it leaves out other traces", () => {
   const { begin, takes, traces } = start();
   expect(begin(sampleSpan({ trace: 1_000, id: 1 }))).toBe(true);
-  expect(sum(traces(100, 1))).toBe(49);
+  expect(sum(traces(150, 1))).toBe(99);
   expect(takes(sampleSpan({ trace: 1_000, id: 2 }))).toBe(true);
-  expect(takes(sampleSpan({ trace: 100, id: 2 }))).toBe(false);
+  expect(takes(sampleSpan({ trace: 150, id: 2 }))).toBe(false);
 });
 
 it("writes no later span of a trace that began while it left out traces", () => {
   const { begin, clock, end, takes, traces } = start();
-  traces(51, 1);
+  traces(101, 1);
   const began = Array.from({ length: 50 }, (_, at) => sampleSpan({ trace: 1_000 + at, id: 1 }));
   expect(began.filter((span) => begin(span))).toEqual([]);
   clock.advance(1_000);
@@ -119,7 +119,7 @@ it("takes no new trace while its limit of spans is reached", () => {
 
 it("writes failed and slow spans, up to a limit, while it leaves out others", () => {
   const { traces } = start();
-  traces(50, 1);
+  traces(100, 1);
   expect(traces(1, 1)).toEqual([0]);
   const slow = { durationMs: 1_000 };
   expect(sum(traces(100, 1, { status: "error" })) + sum(traces(100, 1, slow))).toBe(200);

@@ -3,7 +3,7 @@ import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
 /** Traces per second that are written, and the number of them that may begin at once. */
-const TRACES = { perSecond: 20, burst: 50 };
+const TRACES = { perSecond: 20, burst: 100 };
 /** The same for the spans of these traces. */
 const SPANS = { perSecond: 50, burst: 500 };
 /** The same for spans that failed or were slow: these are written while others are left out. */
