@@ -54,7 +54,7 @@ export class ClusterLoad {
   readonly #lanes: Lane[] = [];
   #lanesEnd: Promise<unknown> = Promise.resolve();
   #isOver = false;
-  /** When the clients were told to end. Later times do not count as pauses. */
+  /** When the end of the load was requested. Later times do not count as pauses. */
   #overAt: number | undefined;
   readonly #problems: string[] = [];
   readonly #shared = { acknowledged: 0, unknown: 0 };

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type AskNodes, noAnswererOf } from "./ask-nodes.ts";
 
 export const TOPIC = "engine::stays";
-/** How long answers are waited for, in milliseconds: less than whoever asked to drain this node waits. */
+/** Timeout of the question, in milliseconds. Shorter than the timeout of the request to drain this node. */
 const WAIT_MS = 2_500;
 
 const questionSchema = z.object({ run: z.string() });

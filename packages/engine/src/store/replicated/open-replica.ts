@@ -62,7 +62,7 @@ export function openMemoryDatabase(
   return database;
 }
 
-/** Removes the files of a replica, which is then made anew. */
+/** Removes the files of a replica, which is then restored from a snapshot or the log. */
 export function removeReplica(file: string): void {
   for (const end of ["", "-wal", "-shm", ".unsynced"]) rmSync(`${file}${end}`, { force: true });
 }

@@ -288,7 +288,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#lastTime = applied.time;
     const former = this.#membership.members;
     if (applied.membership !== undefined) this.#membership = applied.membership;
-    // A replica that reads on may have been made anew since.
+    // The replica may have been restored since.
     if (applied.differs && this.#isJoined) this.#damage = "the replicas of this store differ";
     if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
     else if (applied.outcome === "applied") this.#reportForeign(applied);

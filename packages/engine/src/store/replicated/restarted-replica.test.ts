@@ -24,7 +24,7 @@ async function openFragile(node: string) {
   const fragile = { endsNext: false, staysEnded: false, isReopening: false };
   const reopen = async (signal?: AbortSignal): Promise<ReplicaHost> => {
     if (fragile.staysEnded && signal !== undefined) {
-      // As a replica that is made anew from a large snapshot.
+      // Like a replica that is restored from a large snapshot.
       fragile.isReopening = true;
       await once(signal, "abort");
       signal.throwIfAborted();
@@ -96,7 +96,7 @@ it("a replica that restarts knows the members, and reports the runs that are gon
   await store.abort();
 });
 
-it("a replica that is being made anew is given up when its store ends", async () => {
+it("the restore of a replica is aborted when its store ends", async () => {
   const other = await cluster.open("a");
   const { store, fragile } = await openFragile("b");
   fragile.endsNext = true;

@@ -2,7 +2,7 @@ import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Point, type Positions } from "./positions.ts";
 
 /**
- * Returns the node that an arrow key moves the focus to, or undefined if there is none. Keys along the direction of the
+ * Returns the node that gets the focus after an arrow key, or undefined if there is none. Keys along the direction of the
  * layout follow edges. The other two keys move to the nearest node of the same rank.
  */
 export function stepFrom(
