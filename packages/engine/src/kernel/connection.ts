@@ -28,6 +28,12 @@ const MAX_REGISTRATION_BYTES = 1024 * 1024;
  */
 const MAX_QUEUED_FRAMES = 4_096;
 const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
+/**
+ * From this size on, large answers to the worker's own calls are dropped. Larger than the limit for calls, because the
+ * functions have run, and a worker that reads may have many answers under way: bytes count as queued until the socket
+ * has taken all that was written with them.
+ */
+const MAX_QUEUED_ANSWER_BYTES = 4 * MAX_QUEUED_BYTES;
 /** A worker whose queue stays over the limit for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;
 /** Interval for checking a full queue, in milliseconds. */
@@ -209,6 +215,10 @@ export class Connection implements SessionOutlet, FrameSocketListener {
 
   isFull(): boolean {
     return this.#socket.queuedFrames >= MAX_QUEUED_FRAMES || this.#socket.queuedBytes >= MAX_QUEUED_BYTES;
+  }
+
+  isOverfull(): boolean {
+    return this.#socket.queuedBytes >= MAX_QUEUED_ANSWER_BYTES;
   }
 
   /**

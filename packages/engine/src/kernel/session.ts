@@ -53,6 +53,8 @@ export interface SessionOutlet {
   trackNextFrame(): (() => boolean) | undefined;
   /** True while the peer's queue is full, so that no further call may be sent. */
   isFull(): boolean;
+  /** True while the peer's queue has no room for large answers to its own calls. */
+  isOverfull(): boolean;
   /** Closes the connection; `end` of the session is called then. */
   drop(reason: string): void;
   /** Ends the connection without a close frame, after the queued frames. */

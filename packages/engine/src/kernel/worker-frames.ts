@@ -51,7 +51,7 @@ interface WireError {
  * Returns the result's frame, or a small one that says why the result cannot be sent. `line` is the receiver's send
  * queue.
  */
-export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): boolean }): Frame {
+export function frameOfAnswer(answer: Answer, to: Recipient, line: { isOverfull(): boolean }): Frame {
   const { invocationId, functionId, outcome, isTraced } = answer;
   const guarded = to.features.has("tolerates_bad_frames");
   const fields = outcome.ok
@@ -81,7 +81,7 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): b
     );
   }
   // A caller that does not read its results must not fill the engine's memory with them.
-  if (size > SMALL_ANSWER_BYTES && line.isFull()) {
+  if (size > SMALL_ANSWER_BYTES && line.isOverfull()) {
     return refusalFrame(
       answer,
       new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read its socket`),
@@ -97,7 +97,10 @@ function isNull(result: Payload | undefined): boolean {
   return result?.isJson() === true && result.value() === null;
 }
 
-function refusalFrame({ invocationId, functionId }: Answer, error: CallError, to: Recipient): Frame {
+/** Says that the function has run, which the codes alone deny: a caller must not repeat the call because of them. */
+function refusalFrame({ invocationId, functionId, outcome }: Answer, problem: CallError, to: Recipient): Frame {
+  const executed = outcome.ok ? "yes" : outcome.error.executed;
+  const error = new CallError(problem.code, problem.message, { details: { ...problem.details, executed } });
   const fields = { invocationId, functionId, error: wireError(error, to) };
   return to.features.has("tolerates_bad_frames") ? encodeGuardedResult(fields) : encodePublishedResult(fields);
 }

@@ -49,6 +49,11 @@ export class FrameSender {
     return this.#sentBytes + this.#waitingBytes >= this.#granted;
   }
 
+  /** True if half of the queue's bound is used: no large answer should be added. */
+  get isHalfFull(): boolean {
+    return this.#waitingBytes > MAX_WAITING_BYTES / 2;
+  }
+
   /** True if the receiver takes so little that the queue is beyond its bound. */
   get isOverfull(): boolean {
     return this.#waitingBytes > MAX_WAITING_BYTES;

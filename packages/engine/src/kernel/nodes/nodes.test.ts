@@ -193,6 +193,29 @@ describe("a worker of another node", () => {
     await expect(refused).rejects.toMatchObject({ code: "function_not_found", executed: "no" });
   });
 
+  it("gives all answers of calls that run at once, also more than it may send ahead", async () => {
+    const worker = await a.connectWorker();
+    const take = await holdCalls(worker, "f");
+    const calls = Array.from({ length: 20 }, () => b.call("f", null));
+    const frames = await Promise.all(calls.map(take));
+    for (const frame of frames) worker.say(resultOf(frame, "x".repeat(1_500_000)));
+    await cluster.exchange();
+    for (const answer of await Promise.all(calls)) expect(answer).toHaveLength(1_500_000);
+  });
+
+  it("drops large answers when too many wait for it, and says that the function has run", async () => {
+    const worker = await a.connectWorker();
+    const take = await holdCalls(worker, "f");
+    const calls = Array.from({ length: 6 }, () => b.call("f", null).catch((error: unknown) => error));
+    const frames = await Promise.all(calls.map(take));
+    // All in one turn, so that nothing is sent in between.
+    for (const frame of frames) worker.say(resultOf(frame, "x".repeat(15_000_000)));
+    await cluster.exchange();
+    const answers = await Promise.all(calls);
+    expect(answers.slice(0, 3).map((answer) => typeof answer)).toEqual(["string", "string", "string"]);
+    expect(answers.slice(3)).toMatchObject(new Array(3).fill({ code: "overloaded", executed: "yes" }));
+  });
+
   it("that accepted a large call and could not run it fails it: its payload is not kept", async () => {
     const there = await a.connectWorker();
     there.say({ type: "registerfunction", id: "f" });

@@ -83,6 +83,11 @@ export class Peer {
     return this.#sender.isFull;
   }
 
+  /** True if the peer is so far behind that it should get no large answer: with more the session would end. */
+  get isBehind(): boolean {
+    return this.#sender.isHalfFull;
+  }
+
   noteHeard(): void {
     this.heardAt = this.#ports.clock.monotonic();
     this.#cancelAbsence?.();

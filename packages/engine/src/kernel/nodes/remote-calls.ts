@@ -93,7 +93,7 @@ export class RemoteCalls {
     }
     const { result, traceparent, baggage } = outcome;
     const bytes = result?.bytes();
-    if (bytes !== undefined && bytes.length > SMALL_ANSWER_BYTES && this.#peer.isFull) {
+    if (bytes !== undefined && bytes.length > SMALL_ANSWER_BYTES && this.#peer.isBehind) {
       const problem = `the answer of ${functionId} was dropped: the node of its caller does not read`;
       this.#fail(id, "error", new CallError("overloaded", problem, { details: { executed: "yes" } }));
       return;
