@@ -17,16 +17,17 @@ import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { Store } from "../kernel/store-contract.ts";
 import { lockDataFolder } from "../store/data-folder.ts";
+import { openDatabase } from "../store/driver.ts";
 import { openStore } from "../store/open-store.ts";
 import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
 import { positionOf } from "../store/replicated/first-snapshot.ts";
-import type { LedgerProcedures } from "../store/testing/ledger-procedures.ts";
+import { type LedgerProcedures, schema } from "../store/testing/ledger-procedures.ts";
 import { Cluster } from "./cluster.ts";
 import { connectNats, type NatsClient } from "./nats/connect.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { logStreamName } from "./nats/stream-names.ts";
 import { type NatsServers, startNatsServers } from "./nats/testing/nats-servers.ts";
-import { logSources, startLogs } from "./start-logs.ts";
+import { logSources, type StartedLog, startLogs } from "./start-logs.ts";
 
 const procedures = new URL("../store/testing/ledger-procedures.js", import.meta.url);
 const CLUSTER = "test";
@@ -45,6 +46,10 @@ afterEach(async () => {
 const settingsOf = (node: string): ClusterSettings => ({
   ...{ name: CLUSTER, node, snapshotAfter: 2 ** 30, nats: { servers: servers.urls, replicas: 1 } },
 });
+
+/** Begins the logs with the data of a folder, in the format of the ledger. */
+const begin = (dataDir: string, kind: "alone" | "replicas" = "alone"): Promise<readonly StartedLog[]> =>
+  startLogs({ settings: settingsOf("a"), dataDir, kind, schemas: async () => schema });
 
 /** Creates the data folder of an engine that was alone, with lines in its state. */
 async function aloneWith(...lines: readonly string[]): Promise<string> {
@@ -110,15 +115,13 @@ const texts = ({ store }: Node): Promise<readonly string[]> => store.call("texts
 describe("the data of an engine that was alone", () => {
   it("are what an empty cluster begins with, once", async () => {
     const dataDir = await aloneWith("1", "2");
-    const started = await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    const started = await begin(dataDir);
     expect(started).toMatchObject([{ store: "state", position: undefined }]);
     const [a, b] = [await startNode("a"), await startNode("b")];
     expect(await texts(a)).toEqual(["1", "2"]);
     await a.store.call("add", "3");
     expect(await texts(b)).toEqual(["1", "2", "3"]);
-    await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow(
-      "so the cluster has data already: nothing was changed",
-    );
+    await expect(begin(dataDir)).rejects.toThrow("so the cluster has data already: nothing was changed");
     await Promise.all([a.stop(), b.stop()]);
     const alone = await openStore<LedgerProcedures>({ file: join(dataDir, "state.db"), procedures });
     expect(await alone.call("texts", null)).toEqual(["1", "2"]);
@@ -128,14 +131,39 @@ describe("the data of an engine that was alone", () => {
   it("are refused while an engine uses them, and if there are none", async () => {
     const dataDir = await aloneWith("1");
     const lock = lockDataFolder(dataDir);
-    await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow("is in use by");
+    await expect(begin(dataDir)).rejects.toThrow("is in use by");
     lock.release();
     const held = lockDataFolder(dataDir);
     expect(() => logSources(dataDir, "alone")).toThrow("is in use by");
     held.release();
-    expect(() => logSources(dataDir, "replicas")).toThrow("there is no database in");
-    rmSync(join(dataDir, "state.db"));
+    expect(() => logSources(dataDir, "replicas")).toThrow("are taken by `svc cluster init`");
+    mkdirSync(join(dataDir, "cluster"));
+    renameSync(join(dataDir, "state.db"), join(dataDir, "cluster/state.db"));
+    expect(() => logSources(dataDir, "alone")).toThrow("is taken by `svc cluster recover`");
+    rmSync(join(dataDir, "cluster"), { recursive: true });
     expect(() => logSources(dataDir, "alone")).toThrow("none of state.db, stream.db, queue.db, cron.db is there");
+  });
+
+  it("are refused if they are not in a format that this version knows, and if the engine has newer ones", async () => {
+    const dataDir = await aloneWith("1");
+    const change = (sql: string): void => {
+      const database = openDatabase(join(dataDir, "state.db"));
+      database.exec(sql);
+      database.close();
+    };
+    change("PRAGMA user_version=3");
+    await expect(begin(dataDir)).rejects.toThrow(
+      "has format version 3, and this version of svc knows versions up to 2",
+    );
+    change("PRAGMA user_version=2; ALTER TABLE lines RENAME TO others");
+    await expect(begin(dataDir)).rejects.toThrow("is no database of svc: its table lines is missing, or another one");
+    change("PRAGMA user_version=0");
+    await expect(begin(dataDir)).rejects.toThrow("is no database of svc: its format has no version");
+    change("ALTER TABLE others RENAME TO lines; PRAGMA user_version=2");
+    const a = await startNode("a");
+    await a.stop();
+    renameSync(join(a.dataDir, "cluster"), join(dataDir, "cluster"));
+    await expect(begin(dataDir)).rejects.toThrow("has been in a cluster, whose data in");
   });
 
   it("are taken by the next attempt if one was interrupted, and no engine begins without them meanwhile", async () => {
@@ -144,9 +172,13 @@ describe("the data of an engine that was alone", () => {
       await appendStart(await openLog(client, "state"));
     });
     await expect(startNode("a")).rejects.toThrow("the log begins with a snapshot that is not stored yet");
-    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    await begin(dataDir);
     // The command can be repeated until an engine has begun.
-    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    await begin(dataDir);
+    const store = await openStore<LedgerProcedures>({ file: join(dataDir, "state.db"), procedures });
+    await store.call("add", "2");
+    await store.close();
+    await expect(begin(dataDir)).rejects.toThrow("the log of state begins already with other data");
     const a = await startNode("a");
     expect(await texts(a)).toEqual(["1"]);
     await a.stop();
@@ -158,10 +190,10 @@ it("no log can be joined while another one of the cluster is begun", async () =>
   copyFileSync(join(dataDir, "state.db"), join(dataDir, "queue.db"));
   // The copy of the first database cannot be made.
   mkdirSync(join(dataDir, "queue.db.snapshot"));
-  await expect(startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" })).rejects.toThrow("queue.db.snapshot");
+  await expect(begin(dataDir)).rejects.toThrow("queue.db.snapshot");
   await expect(startNode("a")).rejects.toThrow("the log begins with a snapshot that is not stored yet");
   rmSync(join(dataDir, "queue.db.snapshot"), { recursive: true });
-  await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+  await begin(dataDir);
   const a = await startNode("a");
   expect(await texts(a)).toEqual(["1"]);
   await a.stop();
@@ -202,19 +234,18 @@ describe("the data of an engine that was killed", () => {
     const dataDir = killed(folder, join(folder, "killed"));
     const whole = killed(folder, join(folder, "whole"));
     await store.close();
-    const start = (from: string) => startLogs({ settings: settingsOf("a"), dataDir: from, kind: "alone" });
     const wal = join(dataDir, "state.db-wal");
     const log = readFileSync(wal);
     const pages = Math.floor((log.length - 32) / 4120);
     log.fill(0xff, 32 + (pages - 6) * 4120 + 24, 32 + (pages - 6) * 4120 + 1_024);
     writeFileSync(wal, log);
-    await expect(start(dataDir)).rejects.toThrow(/the log .*state.db-wal is damaged: .* run this again/i);
+    await expect(begin(dataDir)).rejects.toThrow(/the log .*state.db-wal is damaged: .* run this again/i);
 
     const other = await openStore<LedgerProcedures>({ file: join(whole, "state.db"), procedures });
     await other.close();
     const file = readFileSync(join(whole, "state.db"));
     writeFileSync(join(whole, "state.db"), file.fill(0xff, file.length - 4_096));
-    await expect(start(whole)).rejects.toThrow("state.db is damaged");
+    await expect(begin(whole)).rejects.toThrow("state.db is damaged");
     await withClient(async (client) =>
       expect(await (await openLog(client, "state")).state()).toMatchObject({ last: 0 }),
     );
@@ -228,7 +259,7 @@ it("an attempt to begin logs may be repeated when the servers do not remember th
     for (const store of ["state", "queue"]) await forgetIdsAfter100Ms(client, logStreamName(CLUSTER, store));
     await appendStart(log);
     await expect.poll(() => other.append("id", Buffer.of()), { timeout: 10_000 }).toBe(2);
-    await startLogs({ settings: settingsOf("a"), dataDir, kind: "alone" });
+    await begin(dataDir);
     expect(await log.state()).toMatchObject({ first: 2, last: 1 });
     await expect(log.appendFirst("a", Buffer.of())).rejects.toThrow("the log has entries already");
   });
@@ -247,8 +278,9 @@ it("an engine's copy begins new logs after the servers lost theirs; copies of fo
 
   const [source] = logSources(a.dataDir, "replicas");
   expect(source).toMatchObject({ store: "state", position: positionOf(join(a.dataDir, "cluster", "state.db")) });
-  await startLogs({ settings: settingsOf("a"), dataDir: a.dataDir, kind: "replicas" });
+  await begin(a.dataDir, "replicas");
   expect(existsSync(join(a.dataDir, "cluster"))).toBe(false);
+  await expect(begin(b.dataDir, "replicas")).rejects.toThrow("the log of state begins already with other data");
   const again = await startNode("a");
   expect(await texts(again)).toEqual(["1", "2", "3"]);
   await expect(startNode("b")).rejects.toThrow("move the folder `cluster` out");

@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, renameSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream, existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
@@ -18,6 +19,7 @@ import { checkServer } from "./nats/check-server.ts";
 import { connectNats } from "./nats/connect.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
+import { formatProblem, type Schema, schemaOf } from "./store-formats.ts";
 
 /** Stores whose data an engine that is alone has in files with their names. */
 const STORES = ["state", "stream", "queue", "cron"];
@@ -67,16 +69,33 @@ function databasesOf(dataDir: string, kind: Kind): readonly SourceFile[] {
   const sources = stores
     .filter((store) => kind === "replicas" || STORES.includes(store))
     .map((store) => ({ store, file: join(folder, `${store}.db`) }));
-  if (sources.length === 0)
-    throw new StartRefused(
-      kind === "alone"
-        ? `${dataDir} has no data of an engine: none of ${STORES.map((store) => `${store}.db`).join(", ")} is there`
-        : `${dataDir} has no data of an engine of a cluster: there is no database in ${folder}`,
-    );
+  if (sources.length === 0) throw new StartRefused(noDataText(dataDir, kind));
   const damaged = sources.find(({ file }) => isUnsynced(file));
   if (damaged !== undefined)
     throw new StartRefused(`${damaged.file} cannot be trusted, because the disk failed; take another engine's folder`);
   return sources;
+}
+
+function noDataText(dataDir: string, kind: Kind): string {
+  const holds = (folder: string): boolean =>
+    existsSync(folder) && readdirSync(folder).some((name) => STORES.includes(name.replace(/[.]db$/, "")));
+  const replicas = join(dataDir, REPLICAS);
+  if (kind === "replicas") {
+    const hint = holds(dataDir) ? "; those of an engine that was alone are taken by `svc cluster init`" : "";
+    return `${dataDir} has no data of an engine of a cluster: there is no database in ${replicas}${hint}`;
+  }
+  const hint = holds(replicas) ? "; the copy of an engine of a cluster is taken by `svc cluster recover`" : "";
+  return `${dataDir} has no data of an engine: none of ${STORES.map((store) => `${store}.db`).join(", ")} is there${hint}`;
+}
+
+/** Refuses data from before an engine joined a cluster: its copy of the cluster's data is newer. */
+function refuseFormer(dataDir: string): void {
+  const folder = join(dataDir, REPLICAS);
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".db")) : [];
+  if (!files.some((name) => positionOf(join(folder, name)) > 0)) return;
+  throw new StartRefused(
+    `the engine of ${dataDir} has been in a cluster, whose data in ${folder} are newer: take those with \`svc cluster recover\`, or move that folder away to begin with the former data`,
+  );
 }
 
 function withPositions(sources: readonly SourceFile[], kind: Kind): readonly LogSource[] {
@@ -84,11 +103,13 @@ function withPositions(sources: readonly SourceFile[], kind: Kind): readonly Log
 }
 
 /** Checks all of a database, as an engine does after it was killed. Throws DatabaseRefused or StartRefused. */
-function checkDatabase(file: string, kind: Kind): void {
+function checkDatabase(file: string, kind: Kind, schema: Schema | undefined): void {
   const durability = kind === "alone" ? "durable" : "relaxed";
   const { database, damage } = openDatabaseFile({ file, schema: undefined, durability });
   try {
     refuseDamage(file, database);
+    const problem = schema && formatProblem(database, schema);
+    if (problem !== undefined) throw new StartRefused(`${file} ${problem}. Nothing was stored with the servers`);
     closeDatabaseFile(database);
   } catch (error) {
     closeQuietly(database);
@@ -107,17 +128,21 @@ export async function startLogs({
   settings,
   dataDir,
   kind,
+  schemas = schemaOf,
 }: {
   readonly settings: ClusterSettings;
   /** No engine may use it. */
   readonly dataDir: string;
   readonly kind: Kind;
+  /** Returns the schema of a store, if it is known. Default: those of the modules. */
+  readonly schemas?: typeof schemaOf;
 }): Promise<readonly StartedLog[]> {
   const { name: cluster, node, nats } = settings;
   const lock = lockDataFolder(dataDir);
   try {
     const files = databasesOf(dataDir, kind);
-    for (const { file } of files) checkDatabase(file, kind);
+    if (kind === "alone") refuseFormer(dataDir);
+    for (const { store, file } of files) checkDatabase(file, kind, await schemas(store));
     const sources = withPositions(files, kind);
     const logger = silentLogger;
     const client = await connectNats({ settings: nats, cluster, node, logger, startWaitMs: START_WAIT_MS });
@@ -132,8 +157,15 @@ export async function startLogs({
       for (const { source, log } of logs) await refuseEntries(source, log);
       // From now on an engine that does not begin with the snapshots can read none of the logs.
       for (const { source, log } of logs) await appendStart(source, log);
+      const copies = new SnapshotDrafts();
       const started: StartedLog[] = [];
-      for (const each of logs) started.push(await startLog(each));
+      try {
+        // All are compared before any is stored: the snapshots of a cluster are all of the same folder.
+        for (const each of logs) await copies.make(each);
+        for (const each of logs) started.push(await startLog(each, copies.of(each)));
+      } finally {
+        await copies.remove();
+      }
       if (kind === "replicas") renameSync(join(dataDir, REPLICAS), join(dataDir, `${REPLICAS}.${Date.now()}`));
       return started;
     } finally {
@@ -160,33 +192,70 @@ async function refuseEntries({ store }: LogSource, log: NatsLog): Promise<void> 
   );
 }
 
-async function startLog({ source, log, seeds }: LogToStart): Promise<StartedLog> {
+async function startLog({ source, log, seeds }: LogToStart, { file, sha256 }: Draft): Promise<StartedLog> {
   const { identity } = await log.state();
   const [kept] = await seeds.list(identity);
   if (kept !== undefined) {
     await log.truncate(2);
     return { ...source, bytes: kept.bytes };
   }
-  const draft = `${source.file}.snapshot`;
-  await rm(draft, { force: true });
   const claim = await seeds.claim(`start/${randomUUID()}`, () => false);
   if (claim === undefined) throw new StartRefused("another engine stores a snapshot: stop all engines, and try again");
   try {
-    const signal = new AbortController().signal;
-    const { bytes } = await snapshotDatabase({ file: source.file, target: draft, clock: systemClock, signal });
-    const database = openDatabase(draft);
+    const database = openDatabase(file);
     try {
       becomeFirstSnapshot(database, { identity, position: 1, lastId: START_ENTRY.id });
     } finally {
       database.close();
     }
-    await claim.put({ identity, position: 1, node: "", logBytes: 0 }, draft);
+    await claim.put({ identity, position: 1, node: "", logBytes: 0, source: sha256 }, file);
     await log.truncate(2);
-    return { ...source, bytes };
+    return { ...source, bytes: statSync(file).size };
   } finally {
-    await rm(draft, { force: true });
     await claim.release().catch(() => undefined);
   }
+}
+
+interface Draft {
+  readonly file: string;
+  /** Hash of the copy before it became a snapshot. */
+  readonly sha256: string;
+}
+
+/** Copies of databases, beside them, that become snapshots. */
+class SnapshotDrafts {
+  readonly #drafts = new Map<LogToStart, Draft>();
+
+  /** Copies a database. Rejects with StartRefused if its log begins with other data already. */
+  async make(of: LogToStart): Promise<void> {
+    const { source, log, seeds } = of;
+    const file = `${source.file}.snapshot`;
+    await rm(file, { force: true });
+    const signal = new AbortController().signal;
+    await snapshotDatabase({ file: source.file, target: file, clock: systemClock, signal });
+    this.#drafts.set(of, { file, sha256: await sha256Of(file) });
+    const [kept] = await seeds.list((await log.state()).identity);
+    if (kept !== undefined && kept.source !== this.of(of).sha256)
+      throw new StartRefused(
+        `the log of ${source.store} begins already with other data, of another folder or of this one before it changed: nothing was changed. To begin with those of ${source.file}, move the folders of all NATS servers away, start the servers and run this again`,
+      );
+  }
+
+  of(log: LogToStart): Draft {
+    const found = this.#drafts.get(log);
+    if (found === undefined) throw new Error("the database was not copied");
+    return found;
+  }
+
+  async remove(): Promise<void> {
+    for (const { file } of this.#drafts.values()) await rm(file, { force: true });
+  }
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
 }
 
 async function appendStart(source: LogSource, log: NatsLog): Promise<void> {

@@ -46,6 +46,7 @@ const snapshotSchema = z.object({
   node: z.string(),
   bytes: z.number(),
   sha256: z.string(),
+  source: z.string().optional(),
 });
 const indexSchema = z.object({
   /** Who makes a snapshot now. */

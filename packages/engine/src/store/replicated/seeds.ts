@@ -6,6 +6,8 @@ export interface NewSnapshot extends Snapshot {
   readonly node: string;
   /** Size of all entries up to the position, those included that the log no longer has, in bytes. */
   readonly logBytes: number;
+  /** SHA-256 of the data that a log began with, as they were; undefined for a copy of a replica. */
+  readonly source?: string | undefined;
 }
 
 export interface KeptSnapshot extends NewSnapshot {
