@@ -1,6 +1,6 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
 // reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, kills, stops and
-// power cuts of a cluster of processes, kills during its snapshots, its upgrade (SVC_UPGRADE_FROM=folder begins with the
+// power cuts of a cluster of processes, kills of the commands that begin one with data, kills during its snapshots, its upgrade (SVC_UPGRADE_FROM=folder begins with the
 // version that is installed, built and bundled there), and an hour of steady load, on both SQLite drivers. Takes about
 // four hours.
 // `--short` runs everything in some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects
