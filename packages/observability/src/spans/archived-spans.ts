@@ -14,6 +14,12 @@ import type {
 } from "./span-store.ts";
 import type { TraceFilters, TraceListRequest } from "./trace-query.ts";
 
+/**
+ * While traces are left out, the copied ones are written after this time, in milliseconds: a write costs as much as ten
+ * of its spans, and its code and data are no longer in the processor's caches.
+ */
+const LIMITED_FLUSH_MS = 5_000;
+
 export interface ArchivedSpansParts {
   readonly memory: MemorySpanStore;
   /** Opens its file when needed. */
@@ -56,13 +62,13 @@ export class ArchivedSpans implements SpanStore {
 
   started(span: SpanRecord): void {
     this.#parts.memory.started(span);
-    if (this.#share.takesStarted(span)) this.#parts.disk.started(span);
+    if (this.#share.takesStarted(span)) this.#parts.disk.started(span, this.#flushMs);
   }
 
   ended(span: SpanRecord): void {
     const { memory, disk } = this.#parts;
     memory.ended(span);
-    if (this.#share.takes(span) || disk.isPending(span)) disk.ended(span);
+    if (this.#share.takes(span) || disk.isPending(span)) disk.ended(span, this.#flushMs);
   }
 
   list(request: TraceListRequest): Promise<TracePage> {
@@ -120,6 +126,10 @@ export class ArchivedSpans implements SpanStore {
     this.#share.stop();
     await this.#parts.memory.close();
     await this.#parts.disk.close();
+  }
+
+  get #flushMs(): number | undefined {
+    return this.#share.isLimiting ? LIMITED_FLUSH_MS : undefined;
   }
 
   get #readsDisk(): boolean {

@@ -74,6 +74,20 @@ describe("spans on disk", () => {
     });
   });
 
+  it("are written a second after the first of them has ended, or after the time that the caller gives", async () => {
+    const clock = manualClock();
+    const store = open(freshFile(), { clock });
+    const written = () => expect.poll(() => store.unwritten, { timeout: 20_000 }).toBe(0);
+    store.ended(sampleSpan({ trace: 1, id: 1 }));
+    clock.advance(1_000);
+    await written();
+    store.ended(sampleSpan({ trace: 2, id: 2 }), 5_000);
+    clock.advance(4_900);
+    expect(store.unwritten).toBe(1);
+    clock.advance(100);
+    await written();
+  });
+
   it("of a file of an earlier version are there, with the function and the root's outcome that were known", async () => {
     const file = freshFile();
     const before = open(file);

@@ -26,7 +26,7 @@ import type { Combination, TallySlice } from "./tally-traces.ts";
 import { factsOf } from "./trace-rows.ts";
 import type { WriteTime } from "./write-spans.ts";
 
-/** Spans are written after this time, in milliseconds, or at this number. */
+/** Spans are written after this time, in milliseconds, unless the caller gives a longer one, or at this number. */
 const FLUSH_MS = 1_000;
 const FLUSH_SPANS = 2_000;
 /** Spans that are serialized in one turn of the event loop and written in one transaction. */
@@ -64,7 +64,7 @@ export interface DiskSpanStoreParts {
 }
 
 /**
- * Stores spans on disk, so that they survive restarts. Spans are written within a second; a query first writes what
+ * Stores spans on disk, so that they survive restarts. Spans are written after a second; a query first writes what
  * waits. Secrets are masked before they are written. The file is opened in the background; meanwhile spans wait in a
  * bounded queue.
  */
@@ -109,17 +109,17 @@ export class DiskSpanStore implements SpanStore {
     return this.#queue.isPending(span);
   }
 
-  started(span: SpanRecord): void {
+  started(span: SpanRecord, flushMs = FLUSH_MS): void {
     this.#queue.started(span);
-    this.#scheduleFlush();
+    this.#scheduleFlush(flushMs);
   }
 
-  ended(span: SpanRecord): void {
+  ended(span: SpanRecord, flushMs = FLUSH_MS): void {
     const size = span.size;
     if (size > MAX_SPAN_BYTES) this.#parts.drops.dropped("spans", "span_too_large", 1);
     else if (!this.#queue.ended(span, size)) this.#parts.drops.dropped("spans", "disk_queue_full", 1);
     if (this.#queue.count >= FLUSH_SPANS) this.#flushInBackground();
-    else this.#scheduleFlush();
+    else this.#scheduleFlush(flushMs);
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {
@@ -282,9 +282,9 @@ export class DiskSpanStore implements SpanStore {
     return (text) => redactSpan(readSpan(text), redactor);
   }
 
-  #scheduleFlush(): void {
+  #scheduleFlush(flushMs: number): void {
     if (this.#isClosed) return;
-    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_MS, () => {
+    this.#cancelFlush ??= this.#parts.clock.after(flushMs, () => {
       this.#cancelFlush = undefined;
       this.#flushInBackground();
     });
@@ -327,7 +327,7 @@ export class DiskSpanStore implements SpanStore {
     }
     this.#inFlight = 0;
     if (this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) this.#trimInBackground();
-    if (this.#queue.count > 0) this.#scheduleFlush();
+    if (this.#queue.count > 0) this.#scheduleFlush(FLUSH_MS);
   }
 
   async #append(store: Store<SpanProcedures>, spans: readonly SpanRecord[]): Promise<void> {

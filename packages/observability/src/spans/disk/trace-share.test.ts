@@ -34,6 +34,7 @@ function start() {
   return {
     clock,
     leftOut,
+    share,
     begin,
     end,
     takes,
@@ -62,7 +63,7 @@ it("writes everything at 10 traces of 5 spans per second", () => {
   }
 });
 
-it("writes whole traces under load, 20 per second, many at once, and everything afterwards", () => {
+it("writes whole traces under load, 12 per second, many at once, and everything afterwards", () => {
   const { clock, leftOut, traces } = start();
   const first = traces(1_000, 2);
   expect(first.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 2));
@@ -72,9 +73,9 @@ it("writes whole traces under load, 20 per second, many at once, and everything 
     return traces(500, 2);
   });
   expect(new Set(perStep.flat())).toEqual(new Set([0, 2]));
-  expect(sum(perStep.flat())).toBe(10 * 20 * 2);
+  expect(sum(perStep.flat())).toBe(10 * 12 * 2);
   clock.advance(10_000);
-  expect(sum(leftOut)).toBe(2_000 - 200 + 100 * 1_000 - 400);
+  expect(sum(leftOut)).toBe(2_000 - 200 + 100 * 1_000 - 240);
   expect(sum(traces(100, 2))).toBe(200);
 });
 
@@ -87,6 +88,18 @@ it("writes at most 50 spans per second of large traces, and many at once", () =>
     return sum(traces(1, 1_000));
   });
   expect(sum(seconds)).toBe(500);
+});
+
+it("counts traces as many while it leaves some out, and for 5 s afterwards", () => {
+  const { clock, share, traces } = start();
+  traces(100, 1);
+  expect(share.isLimiting).toBe(false);
+  traces(1, 1);
+  expect(share.isLimiting).toBe(true);
+  clock.advance(5_900);
+  expect(share.isLimiting).toBe(true);
+  clock.advance(200);
+  expect(share.isLimiting).toBe(false);
 });
 
 it("writes later spans of a written trace, also while it leaves out other traces", () => {
@@ -106,7 +119,7 @@ it("writes no later span of a trace that began while it left out traces", () => 
   expect(began.filter((_, at) => takes(sampleSpan({ trace: 1_000 + at, id: 2, parent: 1 })))).toEqual([]);
   expect(began.filter((span) => end(span))).toEqual([]);
   // They have taken no place of a trace that begins now.
-  expect(sum(traces(50, 2))).toBe(40);
+  expect(sum(traces(50, 2))).toBe(24);
 });
 
 it("takes no new trace while its limit of spans is reached", () => {

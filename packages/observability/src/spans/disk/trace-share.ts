@@ -3,7 +3,7 @@ import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
 /** Traces per second that are written, and the number of them that may begin at once. */
-const TRACES = { perSecond: 20, burst: 100 };
+const TRACES = { perSecond: 12, burst: 100 };
 /** The same for the spans of these traces. */
 const SPANS = { perSecond: 50, burst: 500 };
 /** The same for spans that failed or were slow: these are written while others are left out. */
@@ -18,6 +18,8 @@ const MAX_LEFT_OUT = 1_000;
  * trace id is read: there may be many thousands of spans per second.
  */
 const PAUSE_MS = 1_000;
+/** After a pause, traces still count as many for this time, in milliseconds. */
+const AFTER_PAUSE_MS = 5_000;
 
 export interface TraceSharePorts {
   /** Returns whether a span that is written is running. */
@@ -45,6 +47,8 @@ export class TraceShare {
   #filledAtMs: number;
   #leftOut = 0;
   #endPause: (() => void) | undefined;
+  /** When the last pause began, by the monotonic clock. */
+  #pausedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, ports: TraceSharePorts) {
     this.#clock = clock;
@@ -66,6 +70,11 @@ export class TraceShare {
     }
     this.#leftOut += 1;
     return false;
+  }
+
+  /** True while traces are left out, and soon after. */
+  get isLimiting(): boolean {
+    return this.#clock.monotonic() - this.#pausedAtMs < PAUSE_MS + AFTER_PAUSE_MS;
   }
 
   stop(): void {
@@ -98,6 +107,7 @@ export class TraceShare {
   }
 
   #pause(): void {
+    this.#pausedAtMs = this.#clock.monotonic();
     this.#endPause = this.#clock.after(PAUSE_MS, () => {
       this.#endPause = undefined;
       this.#fill();
