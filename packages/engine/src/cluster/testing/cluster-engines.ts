@@ -2,6 +2,7 @@ import { type ClusterEngineOptions, InMemoryCluster } from "../../kernel/nodes/t
 import type { OpenStore, ProcedureTable } from "../../kernel/store-contract.ts";
 import { openReplicatedStore } from "../../store/replicated/open-replicated-store.ts";
 import type { ReplicatedStore } from "../../store/replicated/replicated-store.ts";
+import { recordLog } from "../../store/replicated/testing/recorded-logs.ts";
 import type { InMemoryEngine, InMemoryWorker } from "../../testing/in-memory-engine.ts";
 import { Expulsion, storeRunOf } from "../expel.ts";
 import { type LogConnection, type LogFaults, MemoryLog } from "./memory-log.ts";
@@ -60,6 +61,7 @@ export class ClusterEngines {
     for (const stop of this.#stopVoting) stop();
     for (const { connections } of this.#nodes) for (const connection of connections) connection.setUp(true);
     await this.cluster.stop();
+    for (const [procedures, log] of this.#logs) await recordLog(log, new URL(procedures));
   }
 }
 

@@ -6,16 +6,18 @@ import { MemoryLog } from "../../cluster/testing/memory-log.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { openReplicatedStore } from "../../store/replicated/open-replicated-store.ts";
+import { recordLog } from "../../store/replicated/testing/recorded-logs.ts";
 import type { ItemStore } from "../item-store.ts";
 import type { SharedWatchers, StoredWatcher } from "../shared-watchers.ts";
 import { openFileItems } from "./file.ts";
 
 let root: string;
 let stores: ItemStore[];
+let log: MemoryLog;
 
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "svc-watchers-"));
-  const log = new MemoryLog();
+  log = new MemoryLog();
   stores = [];
   for (const node of ["a", "b"]) {
     const store = await openFileItems({
@@ -28,6 +30,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all(stores.map((store) => store.close()));
+  await recordLog(log, new URL("./file-thread/procedures.js", import.meta.url));
   rmSync(root, { recursive: true, force: true });
 });
 

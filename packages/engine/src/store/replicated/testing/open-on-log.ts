@@ -5,6 +5,7 @@ import { MemoryLog } from "../../../cluster/testing/memory-log.ts";
 import type { OpenStore, ProcedureTable, Store, StoreOptions } from "../../../kernel/store-contract.ts";
 import { openReplicatedStore } from "../open-replicated-store.ts";
 import { alternatingStore } from "./alternating-store.ts";
+import { recordLog } from "./recorded-logs.ts";
 
 export interface ReplicaKind {
   readonly name: string;
@@ -38,6 +39,7 @@ async function openOnLog<Procedures extends ProcedureTable>(
   const store = count === 1 ? first : alternatingStore<Procedures>([first, await open(1)]);
   const close = async (): Promise<void> => {
     await store.close();
+    await recordLog(log, procedures);
     rmSync(folder, { recursive: true, force: true });
     onClosed?.();
   };

@@ -331,6 +331,26 @@ export function queueStoreSuite(name: string, open: (clock: ManualClock) => Prom
       });
     });
 
+    it("notes when a subscription was last seen, and drops old messages of topics without one", async () => {
+      const bounds = { messages: 10, bytes: 1_000, allMessages: 10, allBytes: 1_000, ageMs: 60_000 };
+      const keep = (id: string) => {
+        const made = { maker: undefined, traceparent: undefined, baggage: undefined };
+        return store.call("addToBacklog", { message: { id, topic: "t", data: "1", bytes: 1, ...made }, bounds });
+      };
+      await keep("1");
+      clock.advance(1_000);
+      await keep("2");
+      expect(await store.call("dropOld", { ageMs: 1_000 })).toBe(1);
+      expect(await store.call("backlogs", null)).toEqual([{ topic: "t", messages: 1, bytes: 1 }]);
+      const job = { queue: "t", functionId: "f", priority: 0, dedupeWindowMs: 0, maxAttempts: 3, limits };
+      const subscription = { topic: "t", functionId: "f" };
+      await store.call("subscribe", { ...subscription, config: "{}", owner: "", ageMs: 60_000, job });
+      clock.advance(2_000);
+      expect(await store.call("subscriptions", null)).toMatchObject([{ ...subscription, unseenMs: 2_000 }]);
+      await store.call("touchSubscriptions", { subscriptions: [subscription] });
+      expect(await store.call("subscriptions", null)).toMatchObject([{ ...subscription, unseenMs: 0 }]);
+    });
+
     it("accepts nothing after it was closed", async () => {
       const closing = store.close();
       await expect(add("a")).rejects.toMatchObject({ code: "draining" });
