@@ -1,4 +1,5 @@
 import type { Clock, Streams, SystemStream } from "@svc-runtime/engine/module";
+import { PartSender } from "../part-sender.ts";
 import { ReportDelay } from "../report-delay.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { RecentLogs } from "./recent-logs.ts";
@@ -6,10 +7,10 @@ import type { StoredLog } from "./stored-log.ts";
 
 /** Name of the system stream. Its events carry `{logs, dropped}`. */
 const LOG_STREAM = "svc.logs";
-/** Minimum time between two events, and after a large one, in milliseconds. Nobody reads a list that changes faster. */
+/** Minimum time between two reports, and after a large one, in milliseconds. Nobody reads a list that changes faster. */
 const DELAY_MS = 250;
 const BUSY_DELAY_MS = 1_000;
-/** An event with more entries is a large one. */
+/** A report of more entries is a large one. */
 const LARGE = 25;
 const MAX_BATCH = 500;
 /** Number of entries that a new subscriber receives. */
@@ -19,7 +20,8 @@ export class LogStream {
   readonly #stream: SystemStream;
   readonly #delay: ReportDelay;
   readonly #redact: RedactAttributes;
-  /** The entries of the next event as JSON: made when they arrive, so that calls never wait for many at once. */
+  readonly #events: PartSender<string>;
+  /** The entries of the next events as JSON: made when they arrive, so that calls never wait for many at once. */
   #batch: string[] = [];
   #dropped = 0;
 
@@ -34,9 +36,15 @@ export class LogStream {
       ...{ delayMs: DELAY_MS, busyDelayMs: BUSY_DELAY_MS, large: LARGE, full: MAX_BATCH / 2 },
     });
     this.#redact = parts.redact;
+    this.#events = new PartSender(parts.clock, (entries) => {
+      const json = `{"type":"logs","data":{"logs":[${entries.join()}],"dropped":${this.#dropped}}}`;
+      this.#dropped = 0;
+      this.#stream.publish({ id: null, type: "event", json });
+    });
     this.#stream = parts.streams.provideSystemStream({
       name: LOG_STREAM,
-      summary: "Log entries as they arrive; at most four events per second, one while many arrive",
+      summary:
+        "Log entries as they arrive, up to 50 in one event; reported at most four times per second, once while many arrive",
       snapshot(id, access) {
         if (access?.callRefusal("engine::logs::list") !== undefined) return id === undefined ? "[]" : "null";
         const entries = parts.recent.newest(SNAPSHOT_COUNT).map((entry) => logJson(entry, parts.redact));
@@ -54,14 +62,14 @@ export class LogStream {
 
   stop(): void {
     this.#delay.cancel();
+    this.#events.stop();
     this.#stream.stop();
   }
 
   readonly #publish = (): void => {
     this.#delay.reported(this.#batch.length);
-    const json = `{"type":"logs","data":{"logs":[${this.#batch.join()}],"dropped":${this.#dropped}}}`;
+    const entries = this.#batch;
     this.#batch = [];
-    this.#dropped = 0;
-    this.#stream.publish({ id: null, type: "event", json });
+    this.#events.add(entries);
   };
 }

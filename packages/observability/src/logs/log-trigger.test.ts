@@ -154,9 +154,15 @@ describe("the stream svc.logs", () => {
     );
     for (let index = 0; index < 600; index++) engine.kernel.telemetry.log({ severity: 9, body: `line ${index}` });
     clock.advance(250);
-    const batch = JSON.stringify(await socket.next((message) => JSON.stringify(message).includes("line 0")));
-    expect(batch).toContain("line 499");
-    expect(batch).not.toContain("line 500");
-    expect(batch).toContain('"dropped":100');
+    const eventWith = async (text: string) =>
+      JSON.stringify(await socket.next((message) => JSON.stringify(message).includes(text)));
+    const first = await eventWith("line 0");
+    expect(first).toContain("line 49");
+    expect(first).not.toContain("line 50");
+    expect(first).toContain('"dropped":100');
+    clock.advance(1);
+    const last = await eventWith("line 499");
+    expect(last).toContain('"dropped":0');
+    expect(last).not.toContain("line 500");
   });
 });

@@ -1,4 +1,5 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
+import { PartSender } from "../part-sender.ts";
 import type { SpanReader, TraceRow } from "./span-store.ts";
 import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";
@@ -11,23 +12,36 @@ const BUSY_DELAY_MS = 1_000;
  * Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. In a
  * cluster a summary is that of the whole trace, but only changes at this node are reported.
  */
-export function provideTraceStream(context: ModuleContext<unknown>, reader: () => SpanReader): TraceFeed {
+export function provideTraceStream(
+  context: ModuleContext<unknown>,
+  reader: () => SpanReader,
+): Pick<TraceFeed, "changed" | "stop"> {
   const stream = context.streams.provideSystemStream({
     name: "svc.traces",
     summary:
-      "Summaries of traces as they begin, change and end; at most four events per second, one while many traces change",
+      "Summaries of traces as they begin, change and end, up to 50 in one event; reported at most four times per second, once while many traces change",
     snapshot: (id) => (id === undefined ? "[]" : "null"),
   });
+  const events = new PartSender<TraceRow>(context.clock, (rows) =>
+    stream.publish({
+      id: null,
+      type: "event",
+      json: JSON.stringify({ type: "traces", data: { traces: rows.map(({ facts }) => traceSummary(facts)) } }),
+    }),
+  );
   const feed = new TraceFeed({
     ...{ reader, clock: context.clock, log: context.log, delayMs: DELAY_MS, busyDelayMs: BUSY_DELAY_MS },
-    onChange(rows: readonly TraceRow[]) {
-      stream.publish({
-        id: null,
-        type: "event",
-        json: JSON.stringify({ type: "traces", data: { traces: rows.map(({ facts }) => traceSummary(facts)) } }),
-      });
-    },
+    onChange: (rows) => events.add(rows),
   });
-  stream.onDemand((wanted) => feed.setActive(wanted));
-  return feed;
+  stream.onDemand((wanted) => {
+    feed.setActive(wanted);
+    if (!wanted) events.stop();
+  });
+  return {
+    changed: (span) => feed.changed(span),
+    stop() {
+      feed.stop();
+      events.stop();
+    },
+  };
 }

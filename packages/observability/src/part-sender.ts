@@ -1,0 +1,45 @@
+import type { Clock } from "@svc-runtime/engine/module";
+
+/** Maximum number of items in one part. */
+export const MAX_PART = 50;
+
+/**
+ * Sends items in small parts, each in a turn of the event loop of its own: serializing and writing hundreds at once
+ * would delay every call that arrives meanwhile.
+ */
+export class PartSender<Item> {
+  readonly #clock: Clock;
+  readonly #send: (part: readonly Item[]) => void;
+  #waiting: Item[] = [];
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, send: (part: readonly Item[]) => void) {
+    this.#clock = clock;
+    this.#send = send;
+  }
+
+  /** Sends the first part at once, unless earlier items are waiting. */
+  add(items: readonly Item[]): void {
+    this.#waiting = this.#waiting.concat(items);
+    if (this.#cancel === undefined) this.#sendPart();
+  }
+
+  /** Drops the items that wait. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#waiting = [];
+  }
+
+  #sendPart(): void {
+    const part = this.#waiting.slice(0, MAX_PART);
+    this.#waiting = this.#waiting.slice(MAX_PART);
+    if (this.#waiting.length > 0) {
+      this.#cancel = this.#clock.after(0, () => {
+        this.#cancel = undefined;
+        this.#sendPart();
+      });
+    }
+    if (part.length > 0) this.#send(part);
+  }
+}
