@@ -28,7 +28,7 @@ const TAGS = new Set(["rich", "t"]);
 /** Texts that are the same in each language. A text that contains no more than these is no label. */
 const UNIVERSAL = [
   // Names of products: of this one, its packages and modules, and of languages and tools.
-  /^svc(?:-[a-z]+)*$|^(?:CLI|curl|Python|TypeScript)$/,
+  /^svc(?:-[a-z]+)*$|^(?:CLI|curl|HTTP xx|Python|TypeScript)$/,
   // Units, percentiles, and literals of JSON.
   /^(?:(?:xx |\d+ )?(?:d|h|min|ms|ns|s|µs)(?: |$))+$|^p\d+$|^(?:false|null|true)$/,
   // Keys, as the browser names them.
@@ -82,7 +82,7 @@ const IDENTIFIERS = new Map([
 
 const hasLetter = (text) => /\p{L}/u.test(text);
 /** Returns true for a capitalized word, and for two words in a row. */
-const isProse = (text) => /^\p{Lu}\p{Ll}+$|\p{Ll}[,:;.)”]* [(“]?\p{L}{2}/u.test(text);
+const isProse = (text) => /^\p{Lu}\p{Ll}+$|\p{Ll}[,:;.)”]* [(“]?\p{L}{2}|^\p{Lu}{2,} \p{Ll}{2}/u.test(text);
 
 /** Returns the syntax tree of a source file. */
 export function parse(path, text) {

@@ -23,6 +23,7 @@ it("finds texts that are no labels", () => {
     'useHotkey("z", "zoom", zoom)',
     'throw new Error("refused")',
     'const NAMES = ["Waiting", "Done"]',
+    'const NAMES = { http: "HTTP trigger" }',
     `const text = \`at least \${count}\``,
     `const text = \`\${count} \${count === 1 ? "job" : "jobs"}\``,
   ]) {

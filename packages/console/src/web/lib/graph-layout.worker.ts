@@ -27,14 +27,13 @@ function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box
 self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   const graph = new Graph();
   graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 100 });
-  graph.setDefaultEdgeLabel(() => ({}));
   const joined = new Set(data.edges.flatMap(({ from, to }) => [from, to]));
   const [inside, alone] = [
     data.nodes.filter(({ id }) => joined.has(id)),
     data.nodes.filter(({ id }) => !joined.has(id)),
   ];
   for (const { id, width, height } of inside) graph.setNode(id, { width, height });
-  for (const { from, to } of data.edges) graph.setEdge(from, to);
+  for (const { from, to } of data.edges) graph.setEdge(from, to, {});
   layout(graph);
   const answer: LayoutAnswer = inside.map(({ id, width, height }) => {
     const { x = 0, y = 0 } = graph.node(id) as { readonly x?: number; readonly y?: number };

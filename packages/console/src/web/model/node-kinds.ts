@@ -2,7 +2,7 @@ import { t } from "../labels/translate.ts";
 import type { GraphNode, NodeKind } from "./flow-graph.ts";
 
 export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
-  http: "HTTP trigger",
+  http: t`HTTP trigger`,
   cron: t`Cron trigger`,
   event: t`Event trigger`,
   "queue-trigger": t`Queue trigger`,

@@ -6,6 +6,7 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
+import { editorLabels } from "./editor-labels.ts";
 import { colors, theme } from "./json-editor-impl.tsx";
 
 export interface JsonDiffProps {
@@ -37,6 +38,7 @@ export default function JsonDiffImpl({ label, before, after, className }: JsonDi
         doc: after,
         extensions: [
           EditorView.cspNonce.of(styleNonce),
+          editorLabels,
           lineNumbers(),
           json(),
           theme,

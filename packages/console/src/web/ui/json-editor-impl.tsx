@@ -32,6 +32,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
+import { editorLabels } from "./editor-labels.ts";
 import { schemaCompletion } from "./json-completion.ts";
 
 export interface JsonEditorProps {
@@ -108,6 +109,7 @@ export default function JsonEditorImpl({
         doc: first.current.value,
         extensions: [
           EditorView.cspNonce.of(styleNonce),
+          editorLabels,
           keymap.of([
             { key: "Mod-Enter", run: act("onSubmit") },
             { key: "Mod-s", run: act("onSave"), preventDefault: true },

@@ -11,7 +11,7 @@ import { Button } from "./button.tsx";
 import { useNow } from "./time.tsx";
 
 const NAMES: Readonly<Partial<Record<Probe["name"], string>>> = {
-  engine_bridge: "SDK bridge",
+  engine_bridge: t`SDK bridge`,
   engine_realtime: t`WebSocket server`,
   engine_http: "HTTP API",
 };

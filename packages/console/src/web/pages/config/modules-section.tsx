@@ -14,6 +14,8 @@ export function ModulesSection() {
   );
 }
 
+const STATES: Readonly<Record<string, string>> = { failed: t`Failed`, running: t`Running`, starting: t`Starting` };
+
 function Modules() {
   const { data, error, isPending, refetch } = useEngineInfo();
   const { data: config } = useEffectiveConfig();
@@ -40,11 +42,7 @@ function Modules() {
             },
             {
               header: t`State`,
-              cell: ({ state }) => (
-                <Badge tone={state === "running" ? "ok" : "danger"} className="capitalize">
-                  {state}
-                </Badge>
-              ),
+              cell: ({ state }) => <Badge tone={state === "running" ? "ok" : "danger"}>{STATES[state] ?? state}</Badge>,
             },
             {
               header: t`Configured at`,

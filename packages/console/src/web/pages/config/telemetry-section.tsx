@@ -11,6 +11,14 @@ import { SettingValue } from "./setting-value.tsx";
 import { UsageBar } from "./usage-bar.tsx";
 import { useSamplingRules, useTelemetryStatus } from "./use-config.ts";
 
+const STATES: Readonly<Record<string, string>> = {
+  failing: t`Failing`,
+  listening: t`Listening`,
+  off: t`Off`,
+  ok: t`OK`,
+  retrying: t`Retrying`,
+};
+
 const EXPORTERS: readonly PlainColumn<TelemetryStatus["exporters"][number]>[] = [
   { header: t`Signal`, cell: ({ signal }) => signal },
   { header: t`State`, cell: ({ state }) => <ExporterState state={state} /> },
@@ -19,7 +27,7 @@ const EXPORTERS: readonly PlainColumn<TelemetryStatus["exporters"][number]>[] = 
   { header: t`Dropped`, align: "right", cell: ({ dropped }) => dropped },
   {
     header: t`Last success`,
-    cell: ({ last_success_ms: at }) => (at === undefined || at === null ? "never" : <Ago ms={at} />),
+    cell: ({ last_success_ms: at }) => (at === undefined || at === null ? t`never` : <Ago ms={at} />),
   },
   { header: t`Last error`, cell: ({ last_error: error }) => error ?? "–" },
 ];
@@ -28,16 +36,14 @@ const RECEIVERS: readonly PlainColumn<TelemetryStatus["receivers"][number]>[] = 
     header: t`Receiver`,
     cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}`,
   },
-  { header: t`State`, cell: ({ state }) => <span className="capitalize">{state}</span> },
+  { header: t`State`, cell: ({ state }) => STATES[state] ?? state },
   { header: t`Accepted`, align: "right", cell: ({ accepted }) => accepted.toLocaleString("en-GB") },
   { header: t`Rejected`, align: "right", cell: ({ refused }) => refused.toLocaleString("en-GB") },
 ];
 
 function ExporterState({ state }: { readonly state: string }) {
   return (
-    <Badge tone={state === "ok" ? "ok" : state === "retrying" ? "warn" : "danger"} className="capitalize">
-      {state}
-    </Badge>
+    <Badge tone={state === "ok" ? "ok" : state === "retrying" ? "warn" : "danger"}>{STATES[state] ?? state}</Badge>
   );
 }
 

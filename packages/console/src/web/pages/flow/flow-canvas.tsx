@@ -2,6 +2,7 @@ import { t } from "../../labels/translate.ts";
 import "@xyflow/react/dist/style.css";
 import "./flow-canvas.css";
 import {
+  type AriaLabelConfig,
   applyNodeChanges,
   Background,
   Controls,
@@ -14,7 +15,7 @@ import {
 } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { useHotkey } from "../../lib/hotkeys.ts";
-import type { Graph, GraphNode } from "../../model/flow-graph.ts";
+import type { Graph, GraphEdge, GraphNode } from "../../model/flow-graph.ts";
 import { toFlowEdge } from "./flow-edge.ts";
 import { FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Positions } from "./layout/positions.ts";
@@ -33,11 +34,13 @@ export interface FlowCanvasProps {
   /** Its nodes are in the order in which Tab visits them. */
   readonly graph: Graph;
   readonly positions: Positions;
+  readonly labels: Partial<AriaLabelConfig>;
   readonly isVertical: boolean;
   readonly selected: string | undefined;
   /** Nodes that match the search, or the selected node and its neighbours; the others are dimmed. */
   readonly lit: ReadonlySet<string> | undefined;
   readonly lookOf: (node: GraphNode) => NodeLook;
+  readonly labelOf: (edge: GraphEdge) => string;
   /** The counts of edges are lower bounds. */
   readonly isSample: boolean;
   /** Returns the node that an arrow key moves the focus to. */
@@ -57,10 +60,12 @@ export interface FlowCanvasProps {
 export default function FlowCanvas({
   graph,
   positions,
+  labels,
   isVertical,
   selected,
   lit,
   lookOf,
+  labelOf,
   isSample,
   stepFrom,
   selectionToolbar,
@@ -69,25 +74,24 @@ export default function FlowCanvas({
 }: FlowCanvasProps) {
   const laidOut = useMemo(
     () =>
-      graph.nodes.map(
-        (node): FlowNodeType => ({
-          ...{
-            id: node.id,
-            type: "flow",
-            position: { ...(positions.get(node.id) ?? { x: 0, y: 0 }) },
-            width: NODE.width,
-            height: NODE.height,
-          },
+      graph.nodes.map((node): FlowNodeType => {
+        const look = lookOf(node);
+        return {
+          id: node.id,
+          type: "flow",
+          position: { x: 0, y: 0, ...positions.get(node.id) },
+          width: NODE.width,
+          height: NODE.height,
           data: {
             node,
-            look: lookOf(node),
+            look,
             isDim: lit !== undefined && !lit.has(node.id),
             isFocus: node.id === selected,
             isVertical,
           },
-          ariaLabel: lookOf(node).about,
-        }),
-      ),
+          ariaLabel: look.about,
+        };
+      }),
     [graph.nodes, positions, lit, selected, isVertical, lookOf],
   );
   const [nodes, setNodes] = useState(laidOut);
@@ -99,8 +103,8 @@ export default function FlowCanvas({
       );
   }, [laidOut]);
   const edges = useMemo(
-    () => graph.edges.map((edge) => toFlowEdge(edge, { lit, isSample })),
-    [graph.edges, lit, isSample],
+    () => graph.edges.map((edge) => toFlowEdge(edge, { lit, isSample, labelOf })),
+    [graph.edges, lit, isSample, labelOf],
   );
   const flow = useRef<ReactFlowInstance<FlowNodeType>>(undefined);
   useEffect(() => {
@@ -110,7 +114,7 @@ export default function FlowCanvas({
     const next = applyNodeChanges(changes, nodes);
     setNodes(next);
     const moves = changes.filter((each) => each.type === "position");
-    isDragging.current = moves.some(({ dragging }) => dragging === true);
+    isDragging.current = moves.some(({ dragging }) => dragging);
     if (moves.length > 0 && !isDragging.current) onMove(new Map(next.map(({ id, position }) => [id, position])));
   };
   const canvas = useRef<HTMLDivElement>(null);
@@ -126,7 +130,7 @@ export default function FlowCanvas({
     const ids = graph.nodes.map(({ id }) => id);
     const focused = document.activeElement?.closest<HTMLElement>(".react-flow__node")?.dataset.id;
     const from = ids.indexOf(focused ?? selected ?? "");
-    const next = ids[Math.min(Math.max(from + step, 0), ids.length - 1)];
+    const next = ids[Math.max(from + step, 0)] ?? ids.at(-1);
     if (next !== undefined) void focusNode(next);
   };
   useHotkey("j", t`Next node of the graph`, () => focusNeighbour(1), t`Flow`);
@@ -139,12 +143,12 @@ export default function FlowCanvas({
         : undefined;
     if (id === undefined || event.altKey) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) onSelect(id);
-    if (!event.key.startsWith("Arrow") || nodes.find((node) => node.id === id)?.selected === true) return;
+    if (!event.key.startsWith("Arrow") || nodes.find((node) => node.id === id)?.selected) return;
     event.preventDefault();
     const next = stepFrom(id, event.key);
     if (next !== undefined) void focusNode(next);
   };
-  const selectedIds = nodes.filter((node) => node.selected === true).map(({ id }) => id);
+  const selectedIds = nodes.filter((node) => node.selected).map(({ id }) => id);
   const moveSelected = (next: Positions): void => {
     setNodes((before) => before.map((node) => ({ ...node, position: { ...(next.get(node.id) ?? node.position) } })));
     onMove(next);
@@ -168,6 +172,7 @@ export default function FlowCanvas({
         nodesConnectable={false}
         edgesFocusable={false}
         deleteKeyCode={null}
+        ariaLabelConfig={labels}
         onlyRenderVisibleElements={graph.nodes.length > 150}
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}
@@ -175,13 +180,7 @@ export default function FlowCanvas({
       >
         <Background color="var(--line)" />
         <ZoomLevel canvas={canvas} />
-        <MiniMap
-          pannable
-          zoomable
-          ariaLabel={t`Overview of the graph`}
-          className="max-md:hidden"
-          style={{ width: 140, height: 90 }}
-        />
+        <MiniMap pannable zoomable className="max-md:hidden" style={{ width: 140, height: 90 }} />
         <Controls showInteractive={false} orientation="horizontal" />
         {selectedIds.length > 1 && <Panel position="top-center">{selectionToolbar(selectedIds, moveSelected)}</Panel>}
       </ReactFlow>

@@ -4,8 +4,9 @@ import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { t } from "../../labels/translate.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveState } from "../../lib/use-live.ts";
-import type { Graph, GraphNode } from "../../model/flow-graph.ts";
+import type { Graph, GraphEdge, GraphNode } from "../../model/flow-graph.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { graphLabels } from "../../ui/graph-labels.ts";
 import { Page } from "../../ui/page.tsx";
 import { FlowControls } from "./flow-controls.tsx";
 import { FlowDetail } from "./flow-detail.tsx";
@@ -24,6 +25,7 @@ import { useFlowData } from "./use-flow-data.ts";
 const FlowCanvas = lazy(() => import("./flow-canvas.tsx"));
 const AlignBar = lazy(() => import("./align-bar.tsx"));
 const route = getRouteApi("/flow/{-$flowId}");
+const LABELS = graphLabels(t`Press Enter to open and select the node. Arrow keys then move it.`);
 const DEFAULT_RANGE = "1h";
 /** Range of `all`. The engine stores figures for a day. */
 const LONGEST_MS = 86_400_000;
@@ -82,6 +84,10 @@ export default function FlowView() {
     () => (positions === undefined ? graph : readingOrder(graph, positions, dir === "tb")),
     [graph, positions, dir],
   );
+  const labelOf = useMemo(() => {
+    const names = new Map(graph.nodes.map(({ id, label }) => [id, label]));
+    return ({ from, to }: GraphEdge) => t`From ${names.get(from) ?? from} to ${names.get(to) ?? to}`;
+  }, [graph]);
   const found = useMemo(() => {
     const words = q.toLowerCase();
     return words === ""
@@ -135,7 +141,8 @@ export default function FlowView() {
       ) : (
         <Suspense fallback={<p className="p-4 text-ink-3">{t`Loading the graph…`}</p>}>
           <FlowCanvas
-            {...{ graph: ordered, positions, lit, lookOf }}
+            {...{ graph: ordered, positions, lit, lookOf, labelOf }}
+            labels={LABELS}
             isSample={data.observed?.isSample === true}
             isVertical={dir === "tb"}
             selected={focus}

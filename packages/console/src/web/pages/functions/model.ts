@@ -106,10 +106,13 @@ export const STATUS_MEANINGS: Readonly<Record<string, string>> = {
 const STATUS_LABELS: Readonly<Record<string, string>> = {
   available: t`Available`,
   busy: t`Busy`,
+  cancelled: t`Cancelled`,
   draining: t`Draining`,
   error: t`Error`,
   ok: t`OK`,
+  pending: t`Pending`,
   running: t`Running`,
+  timeout: t`Timeout`,
 };
 
 /** Returns a status as shown on the page, for example `Available` or `OK`. */

@@ -17,7 +17,7 @@ const EVERY_MS = 15_000;
 const NONE: readonly MetricInfo[] = [];
 
 /** Names of units that OpenTelemetry abbreviates. */
-const UNITS: Readonly<Record<string, string>> = { "1": "–", By: "bytes" };
+const UNITS: Readonly<Record<string, string>> = { "1": "–", By: t`bytes` };
 
 const COLUMNS: readonly Column<MetricInfo>[] = [
   {

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 
 /** A worker of the config file, as returned by `worker::list`. */
@@ -46,9 +47,25 @@ export function withLiveStates(
   ];
 }
 
-/** Returns the label of a state or status, e.g. `Crash looping` for `crash_looping`. */
+const STATE_LABELS: Readonly<Record<string, string>> = {
+  active: t`Active`,
+  backing_off: t`Backing off`,
+  crash_looping: t`Crash looping`,
+  error: t`Error`,
+  failed: t`Failed`,
+  inactive: t`Inactive`,
+  installing: t`Installing`,
+  ready: t`Ready`,
+  replacing: t`Replacing`,
+  running: t`Running`,
+  starting: t`Starting`,
+  stopped: t`Stopped`,
+  stopping: t`Stopping`,
+};
+
+/** Returns the label of a state of a worker or a status of a trigger, e.g. `Crash looping` for `crash_looping`. */
 export function stateText(state: string): string {
-  return state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
+  return STATE_LABELS[state] ?? state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
 }
 
 /** Metrics of a worker, as returned by `engine::metrics::workers`. */

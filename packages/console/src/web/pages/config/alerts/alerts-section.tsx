@@ -65,7 +65,7 @@ export default function AlertsSection() {
               {
                 header: t`Last fired`,
                 cell: ({ last_triggered: at }) =>
-                  at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />,
+                  at === null ? t`never` : <Ago ms={at} className="whitespace-nowrap" />,
               },
               { header: t`Action`, cell: (alert) => <Action alert={alert} /> },
               {

@@ -1,6 +1,7 @@
 import { plural, t } from "../../../labels/translate.ts";
 import "@xyflow/react/dist/style.css";
 import {
+  type AriaLabelConfig,
   Background,
   Controls,
   type Edge,
@@ -36,9 +37,11 @@ const nodeTypes = { service: ServiceBox };
 /** The map as a graph. Tab moves between nodes, Enter shows their spans. */
 export default function MapGraph({
   graph,
+  labels,
   onOpen,
 }: {
   readonly graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] };
+  readonly labels: Partial<AriaLabelConfig>;
   readonly onOpen: (service: string) => void;
 }) {
   const positions = useLayout(graph);
@@ -80,6 +83,7 @@ export default function MapGraph({
         fitView
         fitViewOptions={{ padding: 0.2, maxZoom: 1.2 }}
         minZoom={0.1}
+        ariaLabelConfig={labels}
         proOptions={{ hideAttribution: true }}
         style={CONTROLS}
       >
@@ -96,6 +100,7 @@ function drawnEdge(edge: GraphEdge): Edge {
     id: JSON.stringify([edge.from, edge.to]),
     source: edge.from,
     target: edge.to,
+    ariaLabel: t`From ${edge.from} to ${edge.to}`,
     label:
       edge.errors > 0
         ? t`${edge.calls}×, avg ${duration(edge.avgMs)}, ${edge.errors} failed`

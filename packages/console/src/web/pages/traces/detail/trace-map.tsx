@@ -8,7 +8,12 @@ import { Duration } from "../../../ui/time.tsx";
 import { type GraphEdge, graphOf } from "../model/trace-graph.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
+
+import { graphLabels } from "../../../ui/graph-labels.ts";
+
 const MapGraph = lazy(() => import("./map-graph.tsx"));
+
+const LABELS = graphLabels(t`Press Enter to show the spans of the service.`);
 
 const columns: readonly Column<GraphEdge>[] = [
   {
@@ -70,7 +75,7 @@ export function TraceMap({
       </div>
       {as === "graph" ? (
         <Suspense fallback={<p className="p-4 text-ink-3">{t`Loading the graph`}</p>}>
-          <MapGraph graph={graph} onOpen={onOpen} />
+          <MapGraph graph={graph} labels={LABELS} onOpen={onOpen} />
         </Suspense>
       ) : graph.edges.length === 0 ? (
         <p className="p-4 text-ink-2">

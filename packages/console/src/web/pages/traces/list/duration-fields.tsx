@@ -16,7 +16,7 @@ export function DurationFields({
       <span aria-hidden className="text-ink-2">
         {t`Duration`}
       </span>
-      <Field label={t`Minimum duration`} hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
+      <Field label={t`Minimum duration`} hint={t`min`} ms={search.min} onChange={(min) => onChange({ min })} />
       <span aria-hidden className="text-ink-3">
         {t`to`}
       </span>

@@ -1,0 +1,36 @@
+import { EditorState } from "@codemirror/state";
+import { t } from "../labels/translate.ts";
+
+/** The labels of CodeMirror in the language of the page, by its English texts. It writes numbers in place of `$`. */
+export const editorLabels = EditorState.phrases.of({
+  "$ unchanged lines": t`$ unchanged lines`,
+  all: t`all`,
+  "by word": t`by word`,
+  close: t`close`,
+  Completions: t`Completions`,
+  "Control character": t`Control character`,
+  "current match": t`current match`,
+  Diagnostics: t`Diagnostics`,
+  Find: t`Find`,
+  "Fold line": t`Fold line`,
+  "folded code": t`folded code`,
+  "Folded lines": t`Folded lines`,
+  go: t`go`,
+  "Go to line": t`Go to line`,
+  "match case": t`match case`,
+  next: t`next`,
+  "No diagnostics": t`No diagnostics`,
+  "on line": t`on line`,
+  previous: t`previous`,
+  regexp: t`regexp`,
+  replace: t`replace`,
+  Replace: t`Replace`,
+  "replace all": t`replace all`,
+  "replaced $ matches": t`replaced $ matches`,
+  "replaced match on line $": t`replaced match on line $`,
+  "Selection deleted": t`Selection deleted`,
+  to: t`to`,
+  unfold: t`unfold`,
+  "Unfold line": t`Unfold line`,
+  "Unfolded lines": t`Unfolded lines`,
+});
