@@ -1,12 +1,12 @@
 import { Command, Option } from "commander";
 import { askAllEngines } from "../engine/cluster-engines.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { MergedLines } from "../logs/merged-lines.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal/colors.ts";
 import { say } from "../terminal/notes.ts";
 import { dayAndTime } from "../terminal/times.ts";
+import { MergedLines } from "../workers/merged-lines.ts";
 import { processOnly } from "../workers/process-only.ts";
 import { type EngineCalls, fullName, listWorkers } from "../workers/worker-functions.ts";
 import { shownLine, writerOf } from "../workers/worker-lines.ts";

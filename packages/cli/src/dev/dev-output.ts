@@ -1,10 +1,10 @@
 import type { LogRecord } from "@svc-runtime/engine";
 import { parseLogLine, textLine, timeOfDay } from "../logs/log-lines.ts";
-import { MergedLines } from "../logs/merged-lines.ts";
 import { withShortIds } from "../logs/short-ids.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal/colors.ts";
 import { fitForTerminal } from "../terminal/fit-for-terminal.ts";
+import { MergedLines } from "../workers/merged-lines.ts";
 import { BAR, shownLine, writerOf } from "../workers/worker-lines.ts";
 import type { WorkerLine } from "../workers/worker-logs.ts";
 import { Prefixes } from "../workers/worker-prefix.ts";

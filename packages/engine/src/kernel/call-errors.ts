@@ -1,4 +1,5 @@
 import { CallError, type FunctionId } from "@svc-runtime/protocol";
+import type { Call, Outcome } from "./call.ts";
 
 /** Published clients match this message. */
 export function functionNotFound(id: FunctionId): CallError {
@@ -20,6 +21,18 @@ export function callTimedOut(id: FunctionId, timeoutMs: number): CallError {
   return new CallError("call_timeout", `${id} did not answer within ${timeoutMs} ms`, {
     details: { function_id: id, timeout_ms: timeoutMs },
   });
+}
+
+/**
+ * The outcome of a call whose provider is gone: its worker or node has disconnected, or its module has stopped.
+ * Published clients match the message.
+ */
+export function providerGone(call: Call, details?: Readonly<Record<string, unknown>>): Outcome {
+  const isUnsent = call.isUnsent?.() ?? false;
+  const error = new CallError("invocation_stopped", "Invocation stopped", {
+    details: { function_id: call.functionId, ...details, ...(isUnsent ? { executed: "no" } : {}) },
+  });
+  return { ok: false, error, cause: isUnsent ? "not_delivered" : "provider_disconnected" };
 }
 
 export function callCancelled(id: FunctionId, reason: string): CallError {

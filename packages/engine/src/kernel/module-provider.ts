@@ -2,6 +2,7 @@ import { CallError, MAX_PAYLOAD_DEPTH, nearestName, nestsDeeperThan, Payload } f
 import type { z } from "zod";
 import { TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
+import { providerGone } from "./call-errors.ts";
 import { type CallerAccessPorts, callerAccess } from "./caller-access.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";
@@ -108,11 +109,7 @@ export class ModuleProvider implements Provider {
     this.#stopped = true;
     for (const call of this.#held.all()) {
       this.withdraw(call, "the module stopped");
-      this.#ports.router.settle(call, {
-        ok: false,
-        error: new CallError("invocation_stopped", "Invocation stopped"),
-        cause: "provider_disconnected",
-      });
+      this.#ports.router.settle(call, providerGone(call));
     }
   }
 

@@ -19,6 +19,7 @@ import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToSee } from "../access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
+import { providerGone } from "./call-errors.ts";
 import type { DirectoryChanges } from "./directory-changes.ts";
 import type { LogFields, Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
@@ -336,21 +337,8 @@ export class Session implements Provider, TriggerOwner {
       this.#ports.router.cancel(call, "the caller's connection ended");
     this.#made = undefined;
     for (const call of stopped) {
-      const details = {
-        function_id: call.functionId,
-        worker_id: this.workerId,
-        worker_name: this.name,
-        reason: "the worker's connection ended",
-      };
-      const isUnsent = call.isUnsent?.() ?? false;
-      const error = new CallError("invocation_stopped", "Invocation stopped", {
-        details: isUnsent ? { ...details, executed: "no" } : details,
-      });
-      this.#ports.router.settle(call, {
-        ok: false,
-        error,
-        cause: isUnsent ? "not_delivered" : "provider_disconnected",
-      });
+      const reason = "the worker's connection ended";
+      this.#ports.router.settle(call, providerGone(call, { worker_id: this.workerId, worker_name: this.name, reason }));
     }
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { NumberedEvent } from "./event-message.ts";
 import { EventRing } from "./event-ring.ts";
-import type { NumberedEvent } from "./numbered-event.ts";
 
 const event = (seq: number, bytes = 1): NumberedEvent => ({
   stream: "s",

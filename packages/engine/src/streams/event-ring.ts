@@ -1,4 +1,4 @@
-import type { NumberedEvent } from "./numbered-event.ts";
+import type { NumberedEvent } from "./event-message.ts";
 
 /** Maximum number of buffered events of one group, and of bytes of their data. */
 const MAX_EVENTS = 1_000;

@@ -1,7 +1,7 @@
 import type { Frame } from "@svc-runtime/protocol";
 import type { StreamJoin } from "../kernel/stream-contract.ts";
+import { asFrame, messageTail, openMessage } from "./event-message.ts";
 import { HEARTBEAT_MS } from "./limits.ts";
-import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
 import type { Subscription } from "./topic.ts";
 
 export type GapReason = "restarted" | "expired" | "overflow" | "unclear";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { NumberedEvent } from "./numbered-event.ts";
+import type { NumberedEvent } from "./event-message.ts";
 import { snapshotOverlap } from "./snapshot-overlap.ts";
 
 let seq = 0;

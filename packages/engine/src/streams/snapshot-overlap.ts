@@ -1,5 +1,5 @@
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
-import type { NumberedEvent } from "./numbered-event.ts";
+import type { NumberedEvent } from "./event-message.ts";
 
 /** How a snapshot and the events that arrived while it was read overlap. */
 export interface SnapshotOverlap {

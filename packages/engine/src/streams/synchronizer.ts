@@ -1,7 +1,7 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
+import { type NumberedEvent, OutgoingEvent } from "./event-message.ts";
 import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./limits.ts";
-import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
 import { isTransient } from "./resyncs.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";

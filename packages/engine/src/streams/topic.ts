@@ -1,6 +1,6 @@
 import type { StreamEvent, StreamJoin, StreamSource } from "../kernel/stream-contract.ts";
+import { type NumberedEvent, OutgoingEvent } from "./event-message.ts";
 import { EventRing } from "./event-ring.ts";
-import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 
 /** Receives events for its subscriptions: one connection. */
 export interface Receiver {

@@ -16,7 +16,7 @@ import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { Silence } from "./silence.ts";
+import { SILENT_MS, Silence } from "./silence.ts";
 
 /** How long one attempt to connect may take, in milliseconds. */
 const CONNECT_MS = 3_000;
@@ -26,8 +26,6 @@ const RETRY_MS = 250;
 const START_WAIT_MS = 20_000;
 /** A server that answers no ping for this long counts as lost, in milliseconds. */
 const PING_MS = 2_000;
-/** A server that sends nothing for this long is reported as lost, in milliseconds: each engine sends to all each second. */
-const SILENT_MS = 3_000;
 
 /** Codes of errors of the name service and the network. */
 const UNREACHABLE = /^(?:ENOTFOUND|EAI_|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|EADDR)/;

@@ -1,6 +1,8 @@
 import { type Clock, every } from "../../kernel/clock.ts";
 import type { Undo } from "../../kernel/scope.ts";
 
+/** A server that sends nothing for this long is reported as lost, in milliseconds: each engine sends to all each second. */
+export const SILENT_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 
 /**

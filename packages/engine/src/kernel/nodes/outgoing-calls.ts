@@ -1,6 +1,7 @@
 import { CallError, MAX_FRAME_BYTES, MAX_TIMEOUT_MS, Payload } from "@svc-runtime/protocol";
 import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
 import type { Call, Refusal } from "../call.ts";
+import { providerGone } from "../call-errors.ts";
 import type { Clock } from "../clock.ts";
 import { PendingCalls } from "../pending-calls.ts";
 import type { Router } from "../router.ts";
@@ -113,21 +114,9 @@ export class OutgoingCalls {
   /** The peer is gone: fails all its calls. */
   end(reason: string): void {
     for (const call of this.#held.all()) {
-      // A call that the peer has not acknowledged may have run nevertheless: only the acknowledgement is missing.
-      const isUnsent = call.isUnsent?.() ?? false;
-      const details = {
-        function_id: call.functionId,
-        node: this.#peer.name,
-        reason: `the worker's node is gone: ${reason}`,
-      };
-      const error = new CallError("invocation_stopped", "Invocation stopped", {
-        details: isUnsent ? { ...details, executed: "no" } : details,
-      });
-      this.#ports.router.settle(call, {
-        ok: false,
-        error,
-        cause: isUnsent ? "not_delivered" : "provider_disconnected",
-      });
+      // A call that was sent may have run even if the peer has not acknowledged it: the acknowledgement may be lost.
+      const details = { node: this.#peer.name, reason: `the worker's node is gone: ${reason}` };
+      this.#ports.router.settle(call, providerGone(call, details));
     }
   }
 }

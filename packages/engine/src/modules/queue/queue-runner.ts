@@ -8,6 +8,8 @@ import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { mayBeStored } from "../../store/may-be-stored.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
+import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
+import type { QueueSettings } from "./queue-settings.ts";
 import {
   type Completion,
   completionAfterFailure,
@@ -15,9 +17,7 @@ import {
   type InFlightJob,
   release,
   storeCompletion,
-} from "./job-completion.ts";
-import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
-import type { QueueSettings } from "./queue-settings.ts";
+} from "./retry-or-dead-letter.ts";
 import { runRefusalOf } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
 import type { QueueStore, TakeInput, TakeOutput } from "./store/queue-store.ts";
