@@ -85,12 +85,12 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "begun-call-rerouted",
     what: "A call is sent to another node when its node is gone, although it may have begun.",
     file: "kernel/nodes/outgoing-calls.js",
-    text: "const isUnsent = call.isUnsent?.() ?? false;",
-    replacement: `const isUnsent = call.isUnsent?.() ?? false;
-            if (!call.isRerouted) {
+    text: "const details = { node: this.#peer.name,",
+    replacement: `if (!call.isRerouted) {
                 this.#ports.router.refused(call, new CallError("draining", "a test"));
                 continue;
-            }`,
+            }
+            const details = { node: this.#peer.name,`,
   },
   {
     name: "gone-call-open",
