@@ -1,8 +1,9 @@
 import { Refusal } from "./failure.ts";
 
 /**
- * Refuses names that make a map look like the ref of a channel: clients would pass a reader or writer to the function
- * instead of its headers or parameters. `what` names the map. Throws 400.
+ * Throws 400 if a map of headers or parameters has all names of a channel reference. The SDK of the worker would turn
+ * such a map into a channel reader or writer, so the function would not get its headers or parameters. `what` names the
+ * map in the message.
  */
 export function refuseRefLookalike(what: string, fields: Readonly<Record<string, string | undefined>>): void {
   const { access_key, channel_id, direction } = fields;

@@ -21,7 +21,9 @@ const DEFAULT_FORM_LIMIT_BYTES = 256 * 1024 * 1024;
 const DEFAULT_CONCURRENT_REQUESTS = 1024;
 const MAX_PROXIES = 256;
 
-/** The header with the request's id in responses; trusted proxies may send one in requests. */
+/**
+ * Name of the response header with the request's id. Trusted proxies may send the header in a request to set the id.
+ */
 export const REQUEST_ID_HEADER = "x-request-id";
 
 const proxyList = z
@@ -155,5 +157,5 @@ export const httpConfigSchema = z
     middleware: (block.middleware ?? []) as readonly MiddlewareEntry[],
   }));
 
-/** The parsed block. The engine, which owns the listener, reads `port`, `host` and `tls`. */
+/** The parsed block. It lacks `port`, `host` and `tls`, because the engine owns the listener and reads them itself. */
 export type HttpConfig = z.output<typeof httpConfigSchema>;

@@ -1,6 +1,6 @@
 import { CallError, factsOf, httpCodeOf } from "@svc-runtime/protocol";
 
-/** Why a request does not get its function's result. */
+/** Reason why a request does not get the result of its function. */
 export interface Failure {
   readonly status: number;
   readonly code: string;
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** After missing workers or overload, clients may retry after this time, in seconds. */
+/** Header of a response after overload or a missing worker: the client may retry after 1 s. */
 const RETRY_AFTER = { "Retry-After": "1" } as const;
 
 /** Returns the refusal of a client that exceeds its rate limit; it may retry after `waitMs`. */
@@ -58,14 +58,15 @@ export function failureOf(thrown: unknown, ownFunctions: readonly (string | unde
     return unavailable(code, message, thrown);
   const { httpStatus } = factsOf(code);
   if (httpStatus === 503) return unavailable(code, message, thrown);
-  // The table's status for a malformed frame blames its sender; here that is the worker, not the client.
+  // The status of this code in the table of error codes blames the sender of the malformed message. Here the sender is
+  // the worker and not the HTTP client, so the status is 500.
   if (code === "invalid_message") return { status: 500, code, message, cause: thrown };
   return { status: httpStatus, code, message, cause: thrown };
 }
 
 /**
  * Returns the failure without internal details. An error that a handler threw without a code may contain names of
- * tables, paths or keys. An error with its own code was meant to be sent.
+ * tables, paths or keys. An error with a code of its own is sent unchanged, because its author meant it for clients.
  */
 export function publicFailure(failure: Failure): Failure {
   if (failure.code !== "invocation_failed") return failure;

@@ -58,15 +58,15 @@ export class RequestHandler {
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }
 
-  /** Applies to new requests. */
+  /** Sets the config for new requests. Requests in flight keep the previous config. */
   reconfigure(config: HttpConfig): void {
     this.#config = config;
     this.#proxies = trustedProxies(config.trustedProxies);
   }
 
   /**
-   * Stops accepting requests. Resolves when all open requests have a response; when the grace period ends, their calls
-   * are cancelled.
+   * Stops accepting requests. Resolves when all open requests have a response. If the grace period ends first, the
+   * calls of the remaining requests are cancelled.
    */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -96,8 +96,8 @@ export class RequestHandler {
   }
 
   /**
-   * Refusing must cost less than serving: nothing is parsed and no span is created, since a flood must not evict the
-   * spans of served requests.
+   * Refuses a request because the limit of concurrent requests is reached. Parses nothing, so that a refusal costs less
+   * than a served request. Creates no span, so that a flood of requests does not evict the spans of served requests.
    */
   #refuseAtLimit(exchange: Exchange): void {
     const { clock, log } = this.#context;
@@ -177,8 +177,8 @@ export class RequestHandler {
     const { settings } = binding;
     requestContext.destination = destination;
     if (settings.cors !== undefined) requestContext.cors = settings.cors === false ? undefined : settings.cors;
-    // Also if another worker provides the function: the worker that bound it to the path is responsible for the
-    // route.
+    // The route is out of service even if another worker provides its function. The worker that bound the function to
+    // the path is responsible for the route.
     if (binding.isAway)
       throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware =
@@ -234,7 +234,8 @@ export class RequestHandler {
     const match = this.#routes.match(method, path);
     if (!this.#config.ignoreTrailingSlash || path === "/") return match;
     const otherPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-    // A restricted route that differs only by the slash must not receive the requests of a trusted one.
+    // A route of a restricted principal that differs from a trusted route only by the slash must not receive the
+    // requests of the trusted route.
     const [isTrusted, otherIsTrusted] = [this.#routes.isOfTrusted(path), this.#routes.isOfTrusted(otherPath)];
     if (isTrusted !== otherIsTrusted) return isTrusted ? match : this.#routes.match(method, otherPath);
     if (match.kind === "found") return match;
@@ -242,7 +243,9 @@ export class RequestHandler {
     return match.kind === "none" || other.kind === "found" ? other : match;
   }
 
-  /** Responds to a preflight if there are CORS settings for the path. */
+  /**
+   * Returns the response to a preflight, or undefined if there is no route or there are no CORS settings for the path.
+   */
   #preflightResponse(
     requestContext: RequestContext,
     preflight: NonNullable<ReturnType<typeof preflightOf>>,

@@ -9,7 +9,7 @@ import { openApiDocument } from "./openapi/openapi.ts";
 import { routeSettingsSchema } from "./routing/route-settings.ts";
 import { isReservedRoute, RouteTable } from "./routing/routes.ts";
 
-/** In the data folder: routes that trusted workers registered and did not unregister. */
+/** Name of the file in the data folder with the routes that trusted workers registered and did not unregister. */
 const RESERVED_FILE = "http-reserved-routes.json";
 
 /** Serves functions over HTTP: provides the trigger type `http` on the engine's HTTP listener. */

@@ -10,7 +10,7 @@ import type { RouteSettings } from "./routing/route-settings.ts";
 import type { RouteMatch } from "./routing/routes.ts";
 import type { Client } from "./trusted-proxies.ts";
 
-/** The target of a request: a route's binding, or the function for unknown paths. */
+/** The receiver of a request: the binding of its route, or `not_found_function` if the path has no route. */
 export interface Destination {
   readonly binding: Pick<
     TriggerBinding<RouteSettings>,
@@ -22,7 +22,7 @@ export interface Destination {
   readonly path: string;
   readonly method: string;
   readonly pathParams: Record<string, string>;
-  /** `path`, `method` and `trigger` of requests with this method, as JSON members. */
+  /** Text of the JSON members `path`, `method` and `trigger` of the payload, for requests with this method. */
   readonly members: string;
   /** Status of a response that sets none. */
   readonly defaultStatus: number;
@@ -41,11 +41,11 @@ export class RequestContext {
   readonly trace: Pick<CallOptions, "traceparent" | "baggage">;
   /** Undefined if the request line is malformed. */
   readonly target: RequestTarget | undefined;
-  /** The matching route when the request arrived. */
+  /** The route that matched when the request arrived. */
   readonly match: RouteMatch | undefined;
   /** Set when the destination is known. */
   destination: Destination | undefined;
-  /** The CORS settings; the route's, if it has its own. */
+  /** The CORS settings of the route if it has its own, otherwise those of svc-http. */
   cors: CorsSettings | undefined;
   /** If one of these functions has no provider, the route is out of service. */
   ownFunctions: readonly (string | undefined)[] = [];
@@ -70,7 +70,7 @@ export class RequestContext {
     return this.head.client;
   }
 
-  /** Replaces the head by a copy, since middleware may change it. */
+  /** Replaces the shared head by a copy, because middleware may change the headers. */
   ownHead(): void {
     this.head = new RequestHead(this.exchange.request, this.head.proxies);
   }

@@ -6,10 +6,13 @@ import { type Fields, readHeaders } from "./fields.ts";
 import { isEncrypted } from "./incoming-request.ts";
 import { type Client, clientOf, type TrustedProxies } from "./trusted-proxies.ts";
 
-/** Longer JSON is not kept for the next request of the connection, in characters. */
+/** Maximum length of the JSON text that is kept for the next request of the connection, in characters. */
 const MAX_KEPT = 4_096;
 
-/** What follows from the header lines of a request and its connection. Shared by requests, so it must not be modified. */
+/**
+ * The data that follows from the header lines of a request and from its connection. Several requests share it, so it
+ * must not be modified.
+ */
 export class RequestHead {
   readonly rawHeaders: readonly string[];
   readonly proxies: TrustedProxies;
@@ -46,15 +49,16 @@ export class RequestHead {
       asked = true;
       return takesRawForms();
     });
-    // Otherwise it depends on the function's workers, too.
+    // The kind is kept only if it follows from the headers alone. The result of `takesRawForms` also depends on the
+    // workers of the function, which may change.
     if (!asked) this.#bodyKind = kind;
     return kind;
   }
 }
 
 /**
- * Returns what follows from the head of a request. Clients mostly send the same header lines again, so `connection`
- * keeps it for the next request.
+ * Returns the head of a request. `connection` keeps the head for the next request, because clients mostly send the same
+ * header lines again.
  */
 export function headOf(
   request: Pick<IncomingMessage, "rawHeaders" | "socket">,
@@ -74,10 +78,14 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
   return true;
 }
 
-/** Throws 400 for names that only the ref of a channel may have. */
+/**
+ * Returns `headers`, `headers_all` and `cookies` as JSON members. Throws 400 for maps that look like a channel
+ * reference (see `refuseRefLookalike`).
+ */
 export function headerMembers({ single, all }: Fields): string {
   const { cookie } = single;
-  // If a name is repeated, the first is used: browsers send the cookie of the longest path first.
+  // If the name of a cookie is repeated, its first value is used, because browsers send the cookie with the longest
+  // path first.
   const cookies = cookie === undefined ? undefined : parseCookie(cookie);
   refuseRefLookalike("headers", single);
   if (cookies !== undefined) refuseRefLookalike("cookies", cookies);

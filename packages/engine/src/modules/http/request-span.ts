@@ -25,7 +25,7 @@ export interface RequestSpan {
   readonly traceparent: string | undefined;
   /** Records the response's status. An error is recorded if the status is 500 or above. */
   responded(status: number, error?: CallError | string): void;
-  /** The response failed after it had begun. */
+  /** Records that the response failed after its start was sent. */
   aborted(reason: string): void;
 }
 

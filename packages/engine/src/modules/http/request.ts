@@ -26,7 +26,10 @@ export function requestMembers(
   );
 }
 
-/** Throws 400 for names that only the ref of a channel may have. */
+/**
+ * Returns the path and query parameters as JSON members. Throws 400 for maps that look like a channel reference (see
+ * `refuseRefLookalike`).
+ */
 export function parameterMembers(pathParams: Readonly<Record<string, string>>, query: Fields): string {
   refuseRefLookalike("query parameters", query.single);
   refuseRefLookalike("path parameters", pathParams);
@@ -42,7 +45,7 @@ export function triggerMembers(method: string, trigger: MatchedTrigger): string 
   return `"path":${path},"method":${JSON.stringify(method)},"trigger":{"type":"http","path":${path},"method":${JSON.stringify(trigger.method)}}`;
 }
 
-/** Returns the target as sent. */
+/** Returns the path and the query string as the client sent them. */
 export function urlOf({ rawPath, rawQuery }: RequestTarget): string {
   return rawQuery === "" ? rawPath : `${rawPath}?${rawQuery}`;
 }
@@ -64,13 +67,14 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{
 const MAX_BAGGAGE_BYTES = 8192;
 
 /**
- * Omits malformed or repeated trace headers, and baggage over 8,192 bytes: a truncated list could have another meaning.
+ * Returns the trace headers of a request. Omits headers that are malformed or repeated, and baggage over 8,192 bytes.
+ * Long baggage is not truncated, because the rest of the list could have another meaning.
  */
 export function traceHeaders(headers: Fields): TraceHeaders {
   const { traceparent, baggage } = headers.single;
   return {
     traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
-    // Header values have one byte per character here.
+    // The length in characters is the length in bytes, because Node decodes header values as Latin-1.
     baggage: baggage !== undefined && baggage !== "" && baggage.length <= MAX_BAGGAGE_BYTES ? baggage : undefined,
   };
 }

@@ -32,7 +32,10 @@ export interface RouteCallParts {
   readonly fileOffers: FileOffers;
 }
 
-/** Responds to a request with the function of its route: middleware, body, condition, handler, middleware. */
+/**
+ * Responds to a request with the function of its route. The order is: middleware before the handler, reading the body,
+ * the condition, the handler, middleware after the handler.
+ */
 export class RouteCall {
   readonly #parts: RouteCallParts;
   readonly #timeoutMs: number;
@@ -77,7 +80,7 @@ export class RouteCall {
     return { ...outcome, routeResponse };
   }
 
-  /** Closes channels and discards a body that is still being received. */
+  /** Closes the channels of the request, and closes and deletes the files of its form. */
   release(): void {
     this.#parts.requestContext.exchange.offerChannels = undefined;
     this.#channels?.close();
@@ -106,7 +109,11 @@ export class RouteCall {
     return this.#whole(await binding.fire(Payload.fromText(`{${members}}`), this.#options));
   }
 
-  /** Middleware may have changed the request. Without middleware, what requests have in common is not written again. */
+  /**
+   * Returns the request without its body, as JSON members. With middleware, all of them are serialized, because
+   * middleware may have changed the request. Without middleware, the text that several requests have in common is
+   * reused.
+   */
   #requestMembers(): string {
     const { incoming, destination, middleware, requestContext } = this.#parts;
     if (middleware.length > 0) return requestMembers(incoming, destination);
@@ -116,8 +123,8 @@ export class RouteCall {
   }
 
   /**
-   * Calls the handler, which may open channels for body and response. Most handlers open none: the channels are created
-   * on demand.
+   * Calls the handler, which may open channels for body and response. The channels are created only when the handler
+   * opens them, because most handlers open none.
    */
   async #callWithChannels(members: string, body: RequestBody): Promise<RouteOutcome> {
     const { requestContext, destination, context } = this.#parts;
@@ -141,8 +148,8 @@ export class RouteCall {
   }
 
   /**
-   * A separate function: closures of its caller live until the response is sent, and would keep the call's result in
-   * memory.
+   * Waits until the call returns or the handler opens a channel. Closures in the caller of this function live until the
+   * response is sent and would keep the call's result in memory, so this is a separate function.
    */
   #resultOrChannels(call: Promise<Payload>, key: string, body: RequestBody): Promise<Payload | ExchangeChannels> {
     return new Promise((resolve, reject) => {
@@ -166,8 +173,9 @@ export class RouteCall {
   }
 
   /**
-   * The first event decides: a result is the response; the first piece of a body starts a streamed response, and the
-   * call's result is then ignored. Returning nothing means that the response will be streamed.
+   * Returns the response, which depends on the event that comes first. If the call returns a result, the result is the
+   * response. If the first piece of the body arrives, the response is streamed and the result of the call is ignored.
+   * If the call returns nothing, the response will be streamed.
    */
   async #firstOf(call: Promise<Payload>, channels: ExchangeChannels): Promise<RouteOutcome> {
     const first = await Promise.race([call, channels.begun]);
@@ -223,7 +231,8 @@ export class RouteCall {
       };
     }
     this.#hasBegun = true;
-    // A stream has no deadline. The handler's work after it has the usual timeout.
+    // A stream may take as long as it needs, so the call gets the maximum timeout. When the stream ends, `release` sets
+    // the usual timeout for the rest of the handler's work.
     this.#started?.setDeadline(MAX_TIMEOUT_MS);
     const release = (): void => {
       this.release();
@@ -233,7 +242,10 @@ export class RouteCall {
     return { routeResponse: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
   }
 
-  /** Reads the body, once. A promise, unless there is nothing to wait for. */
+  /**
+   * Starts to read the body and stores it in `#body`, so that it is read only once. Returns a promise only if the body
+   * must be awaited.
+   */
   #readBody(): RequestBody | Promise<RequestBody> {
     const { requestContext, destination, context, fileOffers } = this.#parts;
     const { exchange, config, head } = requestContext;
@@ -260,7 +272,9 @@ export class RouteCall {
     return body;
   }
 
-  /** Restarts the handler's timeout while more of an upload arrives. A response that is being streamed has no timeout. */
+  /**
+   * Restarts the handler's timeout while more of an upload arrives. A response that is being streamed has no timeout.
+   */
   #bodyMoved(): void {
     if (this.#hasBegun) return;
     this.#deadlineAt = this.#parts.context.clock.monotonic() + this.#timeoutMs;
@@ -287,7 +301,8 @@ export class RouteCall {
       trigger: destination,
       context: this.#middlewareContext,
       options: this.#options,
-      // Middleware of the route has no more rights than the route: the route may have ended since the request arrived.
+      // Middleware of the route is called through the binding, so that it has the same rights as the route. It cannot
+      // be called if the route has been removed since the request arrived.
       call: (functionId, payload, options) =>
         binding.settings.middleware.some((entry) => entry.functionId === functionId)
           ? binding.call(functionId, payload, options)
@@ -298,16 +313,17 @@ export class RouteCall {
 }
 
 /**
- * Returns true if the result says that the response comes over the channel: the handler returned nothing, or null after
- * it has begun to write, as published clients do. Otherwise null is a normal result.
+ * Returns true if the result means that the response comes over the channel. There are two cases: the handler returned
+ * nothing; or it returned null and has opened the response channel, because handlers of published clients return null
+ * instead of nothing. Otherwise null is a normal result.
  */
 function meansStream(result: Payload, channels: ExchangeChannels): boolean {
   return result === Payload.absent || (channels.reader !== undefined && result.text().trim() === "null");
 }
 
 /**
- * Returns whether only published clients provide the function. They get a multipart form as it was sent, and parse it
- * themselves (decision 42).
+ * Returns true if only published clients provide the function. Such a function gets a multipart form as it was sent,
+ * because these clients parse the form themselves.
  */
 function isOfPublishedClients(functionId: string, directory: Pick<Directory, "functionById" | "workerById">): boolean {
   const workers = directory.functionById(functionId)?.workers ?? [];

@@ -6,7 +6,7 @@ export interface TrustedProxies {
   has(address: string): boolean;
 }
 
-/** Maximum number of hops of `X-Forwarded-For` that are used, from the right. Longer lists are not genuine. */
+/** Maximum number of hops of `X-Forwarded-For` that are used, counted from the right. Real lists are shorter. */
 const MAX_HOPS = 32;
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
@@ -45,7 +45,9 @@ function subnetOf(
   return prefix > bits ? undefined : { address, prefix, family: version === 4 ? "ipv4" : "ipv6" };
 }
 
-/** The client, and the request as the outermost trusted proxy saw it. */
+/**
+ * The address of the client, and the protocol and host of its request. Behind trusted proxies, their headers are used.
+ */
 export interface Client {
   /** Null if the connection has already ended. */
   readonly address: string | null;
@@ -63,8 +65,8 @@ export interface Connection {
 }
 
 /**
- * Returns the client as the trusted proxies saw it. `X-Forwarded-For` is read from the right while the addresses are
- * those of trusted proxies. Everything left of the first untrusted address may be forged.
+ * Returns the client as the trusted proxies saw it. `X-Forwarded-For` is read from right to left, up to the first
+ * address that is not a trusted proxy: the client's. The addresses to the left of it may be forged.
  */
 export function clientOf(
   connection: Connection,
@@ -79,7 +81,7 @@ export function clientOf(
     cameByProxy: false,
   };
   if (proxies.isEmpty || peer === undefined || !proxies.has(peer)) return direct;
-  // If there are several values, the proxy nearest to the engine wrote the last one.
+  // If there are several values, the last one is used, because the proxy nearest to the engine wrote it.
   const protocol = lastOf(headers["x-forwarded-proto"])?.toLowerCase();
   const host = lastOf(headers["x-forwarded-host"]);
   return {

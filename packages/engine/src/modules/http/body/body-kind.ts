@@ -2,9 +2,12 @@ import { Refusal } from "../failure.ts";
 
 const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 
-/** Kinds that are read completely. */
+/** Kinds of body that the engine reads completely before it calls the function. */
 export type ReadKind = "json" | "form" | "text";
-/** `raw` and `multipart` reach the function over channels. */
+/**
+ * How a body reaches the function: a `raw` body and the files of a `multipart` form over channels, every other body in
+ * the payload.
+ */
 export type BodyKind = ReadKind | "multipart" | "raw";
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
@@ -14,7 +17,8 @@ export function contentTypeOf(headers: Readonly<Record<string, string[]>>): stri
   const types = headers["content-type"] ?? [];
   if (types.length > 1)
     throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
-  // A page of another site can send an untyped body without a preflight, but not one with a JSON type.
+  // An untyped body is refused, because a browser page of another site can send it without a CORS preflight. A body
+  // with a JSON type needs a preflight.
   const [type] = types;
   if (type === undefined) throw untyped();
   return type;
@@ -27,15 +31,16 @@ export function untyped(): Refusal {
 }
 
 /**
- * Returns how an existing body must be read. A form is raw if `takesRawForms` returns true; called for forms only.
- * Throws 415 for unsupported encodings and charsets.
+ * Returns how a body that is not empty must be read. Calls `takesRawForms` only for a multipart form; if the result is
+ * true, the form is `raw`. Throws 415 for unsupported encodings and charsets.
  */
 export function bodyKindOf(headers: Readonly<Record<string, string[]>>, takesRawForms: () => boolean): BodyKind {
   const type = contentTypeOf(headers);
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const kind = kindOfType(essence);
   if (kind === "raw" || (kind === "multipart" && takesRawForms())) return "raw";
-  // Decompression would turn a few bytes into many. Streamed bodies are passed on unchanged.
+  // Compressed bodies are refused, because a few compressed bytes can expand to very many. A `raw` body may be
+  // compressed, because it is streamed to the function unchanged.
   const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
     throw unsupported(
@@ -56,7 +61,7 @@ function kindOfType(essence: string): BodyKind {
   return essence.startsWith("text/") ? "text" : "raw";
 }
 
-/** Returns the refusal for a type that needs a channel, on a route without streaming. */
+/** Returns the refusal (415) of a body whose content type needs a channel, on a route with `streaming: false`. */
 export function refuseUnread(headers: Readonly<Record<string, string[]>>): Refusal {
   const type = headers["content-type"]?.[0] ?? "";
   return unsupported(

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** Minimum rate of a body, in bytes per second of waiting for the client. */
+/** Minimum rate of a body, in bytes per second. Only the time in which the engine waits for the client counts. */
 export const MIN_BODY_RATE = 1024;
 
 /**
- * Minimum time between two restarts of the timeout, in milliseconds. Short timeouts can restart four times within their
- * duration.
+ * Minimum time between two restarts of a timeout, in milliseconds. For a timeout under 4 s, the minimum is a quarter of
+ * the timeout.
  */
 const RESTART_EVERY_MS = 1_000;
 
@@ -13,14 +13,15 @@ export interface PaceOptions {
   readonly clock: Clock;
   /** The timeout to restart. */
   readonly timeoutMs: number;
-  /** Called when the body has moved since the last call; restarts the timeout. */
+  /** Called when enough bytes have arrived since the last call. Restarts the timeout. */
   onMoved(): void;
 }
 
 /**
- * Checks that a streamed body keeps moving. Each interval is checked separately, so that a fast start does not allow a
- * slow rest: since the last restart the client must have sent `MIN_BODY_RATE` for the time that the engine waited for
- * it. Time that the reader takes does not count. Costs two additions and a clock read for each piece.
+ * Restarts a timeout as long as a body keeps moving. The rate is checked for each interval between two restarts,
+ * because a check of the whole body would allow a fast start and a slow rest. In each interval the client must send at
+ * least `MIN_BODY_RATE` for the time in which the engine waited for the client. The time that the reader of the body
+ * needs does not count. The cost of each piece is two additions and a read of the clock.
  */
 export class BodyPace {
   readonly #options: PaceOptions;
@@ -68,7 +69,10 @@ export class BodyPace {
   }
 }
 
-/** Runs `action` at the deadline, which may move later meanwhile. Returns a function that cancels it. */
+/**
+ * Runs `action` at the deadline. `deadlineAt` is called again when the timer fires, because the deadline may have moved
+ * to a later time. Returns a function that cancels the timer.
+ */
 export function atDeadline(clock: Clock, deadlineAt: () => number, action: () => void): () => void {
   let cancel = arm();
   function arm(): () => void {

@@ -9,7 +9,7 @@ import type { ReadKind } from "./body-kind.ts";
 /** Returns the declared length, in bytes; undefined for a chunked body. */
 export function declaredLength(request: IncomingMessage): number | undefined {
   if (request.headers["transfer-encoding"] !== undefined) return undefined;
-  // Node has validated that it is one number.
+  // Node has validated that the header holds one number.
   return Number(request.headers["content-length"] ?? 0);
 }
 
@@ -54,7 +54,7 @@ export async function readBody(request: IncomingMessage, options: BodyReading): 
 /** Reads that began in this turn of the event loop. */
 let begun: BodyRead[] = [];
 
-/** What does not arrive in the turn of its head is read with a deadline. */
+/** Starts the deadline of each body that did not arrive in the same turn of the event loop as its request head. */
 function superviseBegun(): void {
   const reads = begun;
   begun = [];
@@ -62,8 +62,8 @@ function superviseBegun(): void {
 }
 
 /**
- * One body that is read completely. A small one mostly arrives with its head, so its end is known by the declared
- * length, and it needs neither a timer nor further listeners.
+ * One body that is read completely. A small body usually arrives in the same turn of the event loop as its request
+ * head. The declared length then shows where the body ends, so neither a timer nor further listeners are needed.
  */
 class BodyRead {
   readonly body: Promise<Buffer>;
@@ -158,7 +158,7 @@ export function tooLarge({ bytes, setting }: BodyLimit, what = "the body"): Refu
   });
 }
 
-/** Returns whether there is no body; reads only as much as necessary. */
+/** Returns true if the body is empty. Stops to read at the first byte. */
 export async function isEmpty(request: IncomingMessage, options: Omit<BodyReading, "limit">): Promise<boolean> {
   try {
     return (await readBody(request, { ...options, limit: { bytes: 0, setting: "" } })) === undefined;
@@ -170,7 +170,10 @@ export async function isEmpty(request: IncomingMessage, options: Omit<BodyReadin
 
 /** A body that was read, as JSON for the payload. */
 export interface BodyText {
-  /** JSON text: JSON unchanged, a form as an object of strings, text as a string; `null` if there is no body. */
+  /**
+   * JSON text. A JSON body is unchanged, a form is an object of strings, a text is a string; `null` if there is no
+   * body.
+   */
   readonly json: string;
   /** JSON text of a form's fields with all their values; undefined for other types. */
   readonly form?: string | undefined;
@@ -211,7 +214,7 @@ function checkedJson(text: string): string {
       cause,
     });
   }
-  // Each level takes two characters.
+  // Each level of nesting takes two characters, so a text of at most `2 * MAX_DEPTH` characters needs no check.
   if (json.length > 2 * MAX_DEPTH && nestsDeeperThan(json, MAX_DEPTH)) {
     throw new Refusal({
       status: 400,

@@ -4,7 +4,7 @@ import type { FormSpools } from "./form-spool.ts";
 
 /** The files of forms that functions can read, by the ids of their channels. Bounded by the requests in flight. */
 export class FileOffers {
-  /** Store files that do not fit in memory. */
+  /** Storage on the disk for files that do not fit in memory. */
   readonly spools: FormSpools;
   /** Returns an id for the channel of a file. */
   readonly newChannelId: () => string;
@@ -15,7 +15,7 @@ export class FileOffers {
     this.newChannelId = newChannelId;
   }
 
-  /** Makes the file readable until the undo, which closes its channel. */
+  /** Makes the file readable. The returned function ends this and closes the file's channel. */
   add(file: FilePart): Undo {
     const { channel_id } = file.ref;
     this.#files.set(channel_id, file);

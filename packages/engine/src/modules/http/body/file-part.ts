@@ -12,8 +12,8 @@ export interface FileFacts {
 }
 
 /**
- * A completely received file of a form. Its channel is created when the function reads it: clients may send many files
- * to functions that need none.
+ * A completely received file of a form. Its channel is created only when the function reads the file, because clients
+ * may send many files to functions that do not read files.
  */
 export class FilePart implements ChannelOffer {
   readonly facts: FileFacts;
@@ -22,7 +22,9 @@ export class FilePart implements ChannelOffer {
   readonly #onRead: (bytes: number) => void;
   readonly #closers: ((reason: string) => void)[] = [];
 
-  /** `channelId` is for its channel. `onRead` is called with the size of each piece that the function's channel accepted. */
+  /**
+   * `channelId`: id of the file's channel. `onRead`: called with the size of each piece that the channel has accepted.
+   */
   constructor(facts: FileFacts, channelId: string, onRead: (bytes: number) => void) {
     this.facts = facts;
     this.ref = { channel_id: channelId, access_key: randomUUID(), direction: "read" };
@@ -39,7 +41,7 @@ export class FilePart implements ChannelOffer {
     return JSON.stringify({ name, filename, content_type: contentType, body: this.ref });
   }
 
-  /** Closes its channel, if there is one. */
+  /** Closes the file's channel, if the function has opened it. */
   close(reason: string): void {
     for (const close of this.#closers.splice(0)) close(reason);
   }
@@ -54,7 +56,7 @@ export class FilePart implements ChannelOffer {
     this.#closers.push(close);
   }
 
-  /** With backpressure from the reader. */
+  /** Sends the content to the reader, only as fast as the reader accepts it. */
   async #send(writer: ChannelWriter): Promise<void> {
     try {
       for await (const bytes of this.content.pieces()) {
@@ -63,7 +65,8 @@ export class FilePart implements ChannelOffer {
       }
       writer.end();
     } catch {
-      // The request ended, and its channel with it, or the disk failed. A partial file must not look complete.
+      // Either the request ended, which closed the channel, or the disk failed. The channel is aborted, so that a
+      // partial file does not look complete.
       writer.abort("the file could not be read from the engine's disk");
     }
   }

@@ -63,8 +63,8 @@ export class FormSpools {
 }
 
 /**
- * A file on the disk that is written once, piece by piece, and read at any position. Created with the first piece; only
- * the engine's user can read it.
+ * A file on the disk that is written once, piece by piece, and read at any position. The file is created with the first
+ * piece. Only the operating system's user that runs the engine can read it.
  */
 export class FormSpool {
   readonly #path: string;
@@ -86,7 +86,10 @@ export class FormSpool {
     this.#removed = parts.removed;
   }
 
-  /** Appends the bytes. Their position is known at once. Throws or rejects with 503. */
+  /**
+   * Appends the bytes. Returns their position in the file at once; `written` resolves when they are written. Throws or
+   * rejects with 503.
+   */
   append(bytes: Buffer): { readonly position: number; readonly written: Promise<void> } {
     this.#reserve(bytes.byteLength);
     const position = this.#size;
@@ -107,7 +110,7 @@ export class FormSpool {
     return buffer;
   }
 
-  /** Deletes the file after writes in progress. May be called twice. */
+  /** Deletes the file when the writes in progress have ended. A second call does nothing. */
   remove(): void {
     if (this.#isRemoved) return;
     this.#isRemoved = true;
@@ -134,7 +137,7 @@ export class FormSpool {
   }
 
   async #create(): Promise<FileHandle> {
-    // Not recursive: if the data folder was moved away, that would create it again.
+    // Not recursive, because a recursive call would create the data folder again if somebody has moved it away.
     await mkdir(this.#folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });

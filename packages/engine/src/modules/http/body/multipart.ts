@@ -76,7 +76,8 @@ class FormReader {
   #settled = false;
   readonly #onData = (chunk: Buffer): void => this.#received(chunk.byteLength);
   readonly #onClose = (): void => {
-    // A complete request closes as well, while the parser may still be working.
+    // A request that arrived completely also emits `close`, perhaps while the parser is still working. This is no
+    // failure.
     if (!this.#reading.request.complete) this.#fail(malformedForm("ended before it was complete"));
   };
 
@@ -175,8 +176,8 @@ class FormReader {
   }
 
   /**
-   * Keeps the files in memory while all of them fit. After that they are written to the disk, with backpressure to the
-   * client.
+   * Keeps the files in memory as long as all files of the form fit. When they no longer fit, all of them are written to
+   * the disk, with backpressure to the client.
    */
   #addPiece(file: FilePart, bytes: Buffer, stream: Readable): void {
     if (this.#settled) return;
@@ -206,7 +207,10 @@ class FormReader {
     return spool;
   }
 
-  /** All pieces of the files have been appended by now, since a file ends only after them. */
+  /**
+   * Called when the parser has processed the whole form. All pieces of the files have been appended before, because the
+   * parser waits for the end of each file.
+   */
   #finish(): void {
     this.#stopReading();
     this.#spilled.then(

@@ -21,11 +21,14 @@ import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 /** A request's body as its function receives it. */
 export interface RequestBody {
   readonly text: BodyText;
-  /** JSON text of the list of files, for multipart. */
+  /** JSON text of the list of files of a multipart form; undefined for other bodies. */
   readonly files: string | undefined;
-  /** Fills the request's channel when the function reads it: with the complete body, or as it arrives. */
+  /**
+   * Sends the body to the request's channel when the function reads the channel. A body that was read completely is
+   * sent at once; a streamed body is sent as it arrives.
+   */
   fill(writer: ChannelWriter, listener: BodyListener): void;
-  /** Closes the channels of files. Undefined without files. */
+  /** Closes the channels of the files and deletes their data. Undefined if the body is not a multipart form. */
   readonly discard: (() => void) | undefined;
 }
 
@@ -67,7 +70,7 @@ export function readRequestBody(taking: RequestBodyOptions): RequestBody | Promi
   return readBody(request, options).then((bytes) => whole(bodyText(bytes, kind), bytes));
 }
 
-/** An empty body needs no type. */
+/** Handles a body without a Content-Type: accepts it if it is empty, otherwise throws 415. */
 async function refuseUnlessEmpty({ request, timeoutMs, clock }: RequestBodyOptions): Promise<RequestBody> {
   if (await isEmpty(request, { timeoutMs, clock })) return whole(NO_BODY, undefined);
   throw untyped();
@@ -76,7 +79,7 @@ async function refuseUnlessEmpty({ request, timeoutMs, clock }: RequestBodyOptio
 async function readForm(taking: RequestBodyOptions, options: BodyReading): Promise<RequestBody> {
   const { request, settings, config, fileOffers, onFileRead } = taking;
   const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
-  // Loaded with the first form: many engines never receive one.
+  // The parser is loaded with the first form, because many engines never receive a form.
   const { readMultipart } = await import("./multipart.ts");
   const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
   return { text, files, fill: (writer) => writer.end(), discard };

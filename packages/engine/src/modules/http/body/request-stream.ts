@@ -3,7 +3,7 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import { BodyPace } from "./body-pace.ts";
 
-/** How long a client may send nothing while the engine waits for its body, in milliseconds. */
+/** Maximum time without bytes from the client while the engine waits for the body, in milliseconds. */
 export const BODY_IDLE_MS = 60_000;
 
 /** Sends a body that was read completely: one item, then the end. */
@@ -28,7 +28,8 @@ export interface BodyStreamOptions extends BodyListener {
 
 /**
  * Passes a body on as it arrives, with backpressure while the channel is full. If the client disconnects, the channel
- * is aborted. If the reader disconnects, the rest stays unread; the end of the exchange discards it.
+ * is aborted. If the reader disconnects, the rest of the body is not read here; it is discarded when the exchange of
+ * request and response ends.
  */
 export function streamBody(
   request: IncomingMessage,
@@ -48,7 +49,7 @@ export function streamBody(
   };
   let isStopped = false;
   const stop = (): void => {
-    // After the first call, other code may be reading the rest of the body.
+    // Only the first call may pause the request, because other code may read the rest of the body after it.
     if (isStopped) return;
     isStopped = true;
     cancelIdle();

@@ -24,13 +24,16 @@ export class Limits {
   readonly #clock: Clock;
   readonly #semaphore = new Semaphore();
   readonly #rates = new RateLimiter();
-  /** Counts the routes of restricted principals: each may use an eighth of the limit, all of them together half. */
+  /**
+   * Counts the requests in flight on routes of restricted principals. Each principal may use an eighth of the limit,
+   * and all restricted principals together may use half.
+   */
   readonly #inWork = new Quota("requests in work", () => ({
     each: Math.max(1, Math.floor(this.#limit / 8)),
     restricted: Math.max(1, Math.floor(this.#limit / 2)),
   }));
   #limit = 0;
-  /** By binding; only for routes with limits. */
+  /** Keyed by the binding. Only routes with limits have an entry. */
   readonly #routes = new WeakMap<object, RouteCounts>();
 
   constructor(clock: Clock) {
@@ -42,7 +45,10 @@ export class Limits {
     return this.#semaphore.isFull({ limit, queueLimit });
   }
 
-  /** Admits a request, now or when its turn comes. Throws or rejects with 429 or 503. */
+  /**
+   * Admits a request. Returns undefined if it is admitted at once, otherwise a promise that resolves when a place is
+   * free. Throws or rejects with 429 or 503.
+   */
   admit(requestContext: RequestContext): Promise<void> | undefined {
     const { config } = requestContext;
     if (config.rateLimit !== undefined)
@@ -55,8 +61,8 @@ export class Limits {
   }
 
   /**
-   * Counts the request for the principal that owns the route, so that hanging functions of restricted principals leave
-   * room for others. Throws 503.
+   * Counts the request for the principal that owns the route. So if functions of restricted principals do not return,
+   * there is still room for the requests of other routes. Throws 503.
    */
   admitForPrincipal({ exchange, config }: RequestContext, principal: Principal): void {
     if (principal.isTrusted) return;

@@ -1,17 +1,21 @@
 import { isIPv6 } from "node:net";
 
 export interface RateLimitSettings {
-  /** Number of requests of one client in `perMs`. */
+  /** Maximum number of requests of one client in `perMs` milliseconds. */
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** Maximum number of remembered clients. Above it the least recent one is forgotten, which resets its usage. */
+/**
+ * Maximum number of stored clients. When it is reached, the least recently seen client is removed, which resets its
+ * usage.
+ */
 const MAX_CLIENTS = 10_000;
 
 /**
- * Limits the request rate of each client with the generic cell rate algorithm: stores one time for each client, at
- * which its usage would be zero again. So a burst of `requests` is allowed, then one request every `perMs / requests`.
+ * Limits the request rate of each client with the generic cell rate algorithm. It stores one time for each client: when
+ * the client's usage will be zero again. This allows a burst of `requests`, and after the burst one request every
+ * `perMs / requests` milliseconds.
  */
 export class RateLimiter {
   readonly #emptyAt = new Map<string, number>();
@@ -28,7 +32,7 @@ export class RateLimiter {
     const waitMs = emptyAt + step - perMs - nowMs;
     // Tolerates rounding errors of many additions.
     if (waitMs > 1e-6 * perMs) return waitMs;
-    // Inserted again at the end, so that the first entry is the least recent.
+    // Inserted again at the end, so that the first entry of the map is the least recently seen client.
     this.#emptyAt.delete(key);
     if (this.#emptyAt.size >= MAX_CLIENTS) this.#forgetFirst();
     this.#emptyAt.set(key, emptyAt + step);
@@ -42,8 +46,8 @@ export class RateLimiter {
 }
 
 /**
- * Clients are counted by /64 network, since one IPv6 household or machine owns a /64 and may change its address at
- * will.
+ * Returns the key under which a client is counted. For IPv6 it is the /64 network, because one household or machine
+ * owns a whole /64 and can use any address in it.
  */
 function clientKey(address: string): string {
   if (!isIPv6(address)) return address;

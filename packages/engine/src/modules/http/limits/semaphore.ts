@@ -15,7 +15,7 @@ interface Waiter {
 /** A FIFO semaphore with a bounded queue. */
 export class Semaphore {
   #holders = 0;
-  // An array: the queue is short, and leaving it early is rare.
+  // An array is fast enough, because the queue is short and waiters rarely leave before their turn.
   readonly #waiting: Waiter[] = [];
 
   get isEmpty(): boolean {

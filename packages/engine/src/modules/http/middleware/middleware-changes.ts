@@ -5,7 +5,10 @@ import { type HeaderList, withoutHeader } from "../response/header-list.ts";
 import { invalidResponse, type RouteResponse, readResponseHeaders, withBody } from "../response/route-response.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 
-/** Applies `{headers?, query_params?, path_params?}`: values replace those with the same name, null removes one. */
+/**
+ * Applies the changes `{headers?, query_params?, path_params?}` of middleware to the request. A value replaces the
+ * values with the same name; null removes the name.
+ */
 export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming: IncomingRequest): void {
   if (!isObject(changes)) throw malformed(entry, "a request that is not an object");
   for (const [part, given] of Object.entries(changes)) {
@@ -17,19 +20,19 @@ export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming
 
 interface Change {
   readonly name: string;
-  /** Empty: the name is removed. */
+  /** New values. An empty list removes the name. */
   readonly values: readonly string[];
 }
 
 function changePart(entry: MiddlewareEntry, part: string, { name, values }: Change, incoming: IncomingRequest): void {
   switch (part) {
     case "path_params":
-      // Requests of a route without parameters share one object.
+      // Copied before the change, because all requests of a route without parameters share one object.
       incoming.pathParams = Object.assign(emptyFields().single, incoming.pathParams);
       setOrDelete(incoming.pathParams, name, values.at(-1));
       return;
     case "query_params":
-      // Requests without a query share one object.
+      // Copied before the change, because all requests without a query share one object.
       incoming.query = copyOf(incoming.query);
       setOrDelete(incoming.query.single, name, values.at(-1));
       setOrDelete(incoming.query.all, name, values.length === 0 ? undefined : [...values]);
@@ -61,8 +64,8 @@ function setOrDelete<T>(target: Record<string, T>, name: string, value: T | unde
 }
 
 /**
- * Applies `{status_code?, headers?, body?}`: headers replace those with the same name, null removes one. Only the
- * headers of a streamed response can be changed.
+ * Applies the changes `{status_code?, headers?, body?}` of middleware to the response. A header replaces the headers
+ * with the same name; null removes the header. Only the headers of a streamed response can be changed.
  */
 export function changedResponse(
   entry: MiddlewareEntry,

@@ -10,8 +10,8 @@ import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 import { changedResponse, changeRequest, isObject, malformed } from "./middleware-changes.ts";
 
 /**
- * Values that middleware passes to later middleware and the handler. Without a prototype, so that every name is only a
- * key.
+ * Values that middleware passes to later middleware and the handler. The object has no prototype, so that a name such
+ * as `__proto__` is an ordinary key.
  */
 export type MiddlewareContext = Record<string, unknown>;
 

@@ -1,16 +1,23 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Keywords at the root of a format whose members are only referred to. */
+/**
+ * Keywords at the root of a format that hold definitions. They are not copied with the format, because a definition is
+ * used only where a `$ref` refers to it.
+ */
 const DEFINITIONS: ReadonlySet<string> = new Set(["$defs", "definitions"]);
 
 /**
- * The schemas of an OpenAPI document that others refer to. A `$ref` of a format starts at the format's root, and one of
- * an OpenAPI document at the document's: schemas that a format refers to become components of the document.
+ * The component schemas of an OpenAPI document. A format is the JSON Schema of a function's request or response. The
+ * references (`$ref`) in a format start at the root of the format, but in an OpenAPI document they must start at the
+ * root of the document. So each schema that a format refers to becomes a component of the document.
  */
 export class ComponentSchemas {
   readonly schemas: Record<string, unknown>;
   readonly #texts = new Map<string, string>();
-  /** By text of a set of schemas that refer to each other, their names as components. */
+  /**
+   * Names of components, so that equal schemas share them. The key is the JSON text of all schemas that a format refers
+   * to. The value maps each proposed name to the name of the component.
+   */
   readonly #namesByText = new Map<string, ReadonlyMap<string, string>>();
   readonly #numbers = new Map<string, number>();
 
@@ -19,7 +26,10 @@ export class ComponentSchemas {
     for (const [name, schema] of Object.entries(schemas)) this.#texts.set(name, JSON.stringify(schema));
   }
 
-  /** Returns the format with references to components, and without those that lead nowhere or to other documents. */
+  /**
+   * Returns the format with its references changed to components. Removes references that lead nowhere or to other
+   * documents.
+   */
   moved(format: unknown): unknown {
     if (!isObject(format)) return format;
     const targets = targetsOf(format);
@@ -36,7 +46,8 @@ export class ComponentSchemas {
     contents: ReadonlyMap<string, unknown>,
   ): ReadonlyMap<string, string> {
     const text = JSON.stringify([...contents]);
-    // The names by pointer are those of this format; what is remembered is by proposed name.
+    // The stored names are keyed by proposed name and not by pointer, because the pointers of the other format may
+    // differ.
     const known = this.#namesByText.get(text);
     if (known !== undefined) return joined(proposed, known);
     const isFree = [...contents].every(([name, content]) => {
@@ -63,7 +74,7 @@ export class ComponentSchemas {
   }
 }
 
-/** Returns what the format refers to, directly or by what it refers to, by pointer. */
+/** Returns the schemas that the format refers to, directly or through other schemas. The keys are JSON pointers. */
 function targetsOf(format: JsonObject): ReadonlyMap<string, unknown> {
   const targets = new Map<string, unknown>();
   const collect = (value: unknown): void => {
@@ -78,7 +89,8 @@ function targetsOf(format: JsonObject): ReadonlyMap<string, unknown> {
     }
   };
   collect(format);
-  // A map visits the entries that are added meanwhile. The targets are not followed recursively: their chain can be long.
+  // This loop also visits the entries that `collect` adds to the map. It replaces a recursion, which could overflow the
+  // stack if a chain of references is long.
   for (const target of targets.values()) collect(target);
   return targets;
 }
@@ -104,7 +116,10 @@ function unescaped(segment: string): string | undefined {
   }
 }
 
-/** Returns a name for each pointer, from the schema's title or the pointer's end; no two are the same. */
+/**
+ * Returns a unique name for each pointer: the schema's title or the last segment of the pointer, with a number if
+ * necessary.
+ */
 function proposedNames(targets: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
   const used = new Map<string, number>();
   const names = new Map<string, string>();

@@ -9,9 +9,12 @@ const STREAMED_TYPES = ["multipart/form-data", "application/octet-stream"];
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/i;
 
 /**
- * Returns the request bodies of a route, from its config and the function's `request_format`: `files` means a multipart
- * form, `request_body` without `body` means bytes, a `body` of type string means text, any other `body` JSON. Without
- * such members: every type that is read.
+ * Returns the media types and schemas of a route's request body. If the route does not stream every body, they follow
+ * from the properties of the function's `request_format`:
+ * - `files`: a multipart form;
+ * - `body`: its `contentMediaType`, otherwise text for a string and JSON for any other type;
+ * - `request_body` without `body`: bytes;
+ * - none of them: every type that the route accepts.
  */
 export function requestContent(format: unknown, settings: Pick<RouteSettings, "streamsBody" | "streaming">): Content {
   if (settings.streamsBody) return { "*/*": { schema: {} } };
@@ -28,9 +31,10 @@ export function requestContent(format: unknown, settings: Pick<RouteSettings, "s
 }
 
 /**
- * Returns the response bodies of a route, from the function's `response_format`, which describes the body or the
- * response object. A type other than JSON is named by the body's `contentMediaType`, e.g. `text/event-stream`, or by
- * `content-type` in the object's `headers`. Without a format: any type.
+ * Returns the media type and schema of a route's response body, from the function's `response_format`. The format
+ * describes either the body or the response object `{status_code?, headers?, body?}`. The type is JSON, unless the body
+ * has a `contentMediaType` (e.g. `text/event-stream`) or the `headers` of the object have a `content-type`. Without a
+ * format, any type is possible.
  */
 export function responseContent(format: unknown): Content {
   if (!isSchema(format)) return { "*/*": { schema: {} } };

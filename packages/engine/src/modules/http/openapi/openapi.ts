@@ -8,11 +8,11 @@ import { requestContent, responseContent } from "./openapi-content.ts";
 /** The data for the document. */
 export interface OpenApiSource {
   readonly routes: readonly RouteHolder[];
-  /** The caller's view; routes of functions that it does not contain are omitted. */
+  /** The functions and triggers that the caller may see. Routes of other functions are omitted. */
   readonly directory: Pick<Directory, "functionById" | "triggers">;
 }
 
-/** What the operations of one document share. */
+/** Data that all operations of one document share. */
 interface Parts {
   readonly directory: OpenApiSource["directory"];
   readonly components: ComponentSchemas;

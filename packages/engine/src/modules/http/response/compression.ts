@@ -41,7 +41,7 @@ export async function compressed(
       : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
   if (smaller.byteLength >= bytes.byteLength) return { ...routeResponse, headers: varying, body: bytes };
   const etag = headerValue(varying, "etag");
-  // A strong tag identifies exact bytes, which compression changes.
+  // A strong ETag identifies exact bytes. Compression changes the bytes, so the tag is made weak.
   const tagged = etag?.startsWith('"') ? withHeader(varying, "ETag", `W/${etag}`) : varying;
   return { ...routeResponse, headers: [...tagged, "Content-Encoding", encoding], body: smaller };
 }

@@ -141,11 +141,14 @@ const PERMISSIONS = [
   "Access-Control-Expose-Headers",
 ] as const;
 
-/** Adds CORS headers to a response. The config decides over them, so the function's own ones are removed. */
+/**
+ * Adds CORS headers to a response. Removes the CORS headers of the function, because only the config grants
+ * permissions.
+ */
 export function withCors(given: HeaderList, cors: CorsSettings, from: string | undefined): string[] {
   let headers = [...given];
   for (const name of PERMISSIONS) headers = withoutHeader(headers, name);
-  // Needed also without a permission: a cache may serve this response to another origin.
+  // `Vary` is needed even if this origin gets no permission, because a cache may serve the response to another origin.
   if (!cors.anyOrigin) headers = withVary(headers, "Origin");
   if (from === undefined || !originIsAllowed(cors, from)) return headers;
   headers.push("Access-Control-Allow-Origin", cors.anyOrigin ? "*" : from);

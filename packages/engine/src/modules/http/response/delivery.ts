@@ -14,10 +14,13 @@ import { sendStream } from "./response-stream.ts";
 import type { RouteResponse } from "./route-response.ts";
 import { sendResponse } from "./send.ts";
 
-/** Maximum number of dropped headers remembered per function, so that each is logged once. */
+/**
+ * Maximum number of dropped headers that are logged for each binding. Their names are stored, so that each is logged
+ * once.
+ */
 const MAX_REMEMBERED_NAMES = 64;
 
-/** Sends the responses of functions, and those of failures. */
+/** Sends responses, both for results of functions and for failures. */
 export class Delivery {
   readonly #context: ModuleContext<HttpConfig>;
   readonly #counts: RequestCounts;
@@ -28,7 +31,7 @@ export class Delivery {
     this.#counts = counts;
   }
 
-  /** Sends the response, compressed if the client supports it and it is worth it. */
+  /** Sends the response. Compresses it if the client supports this and the body is large enough. */
   async deliver(requestContext: RequestContext, { routeResponse, stream }: RouteOutcome): Promise<void> {
     const { exchange, config, headers } = requestContext;
     const { clock } = this.#context;

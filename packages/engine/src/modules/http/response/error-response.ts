@@ -4,7 +4,10 @@ import { JSON_TYPE, type RouteResponse } from "./route-response.ts";
 /** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */
 export type ErrorFormat = "standard" | "legacy";
 
-/** As published, a condition that was not met has `skipped` beside the error. */
+/**
+ * Returns the response for a failure. If the condition of a route was not met, the body has `skipped` beside the error,
+ * because clients of the published engine know it.
+ */
 export function responseOfFailure(failure: Failure, errorId: string, format: ErrorFormat): RouteResponse {
   const { status, code, message } = failure;
   const error =

@@ -4,15 +4,15 @@ import { readHead, type StreamHead } from "./response-head.ts";
 
 /**
  * The channels that a request offers to its function: one to read the body, one to write the response. Published
- * clients expect both in every request, and before the call it is not known whether the function uses them. So every
- * request names both under one id and key (unless the route has `streaming: false`), and each is created only when the
- * function opens it.
+ * clients expect references to both channels in every request, and before the call it is not known whether the function
+ * uses the channels. So every payload has both references, with one id and one key (unless the route has `streaming:
+ * false`). Each channel is created only when the function opens it.
  */
 export class ExchangeChannels implements ChannelOffer {
   readonly key: string;
   /**
-   * The start of the function's response; undefined if the function aborted before. Settles only if the function opens
-   * the channel.
+   * Resolves with the start of the function's streamed response, or with undefined if the function aborted the response
+   * before it began. Pending until the function opens the response channel or `fail` or `close` is called.
    */
   readonly begun: Promise<StreamHead | undefined>;
   /** Set when the function has opened the channel for the response. */
@@ -31,7 +31,7 @@ export class ExchangeChannels implements ChannelOffer {
       this.#begin = resolve;
       this.#fail = reject;
     });
-    // It may reject when its result is no longer awaited.
+    // Prevents an unhandled rejection if `begun` rejects when nothing waits for it any more.
     this.begun.catch(() => {});
     exchange.channels = this;
   }
@@ -55,7 +55,8 @@ export class ExchangeChannels implements ChannelOffer {
   /** Closes both channels; they can no longer be opened. */
   close(): void {
     this.#exchange.channels = undefined;
-    // A pending promise would keep the winner of a race against it in memory for as long as the exchange exists.
+    // `begun` takes part in a `Promise.race` with the call. If it stayed pending, it would keep the result of the race
+    // in memory for as long as the exchange exists.
     this.#begin(undefined);
     for (const close of this.#closers.splice(0)) close("the request is over");
   }

@@ -14,7 +14,7 @@ export interface Exchange {
   /** True when the response is sent or the client has disconnected. */
   readonly isOver: boolean;
   readonly connection: ExchangeConnection;
-  /** The channels with the exchange's id, while they can be opened. */
+  /** The channels whose id is the id of the exchange. Undefined if they cannot be opened. */
   channels: ChannelOffer | undefined;
   /** Creates `channels` when they are first looked up. */
   offerChannels: (() => ChannelOffer) | undefined;
@@ -32,8 +32,8 @@ export interface ExchangeConnection {
 }
 
 class OpenConnection implements ExchangeConnection {
-  // An array instead of a Set: a long-lived Set that is written at each request leaves old tables that keep young
-  // objects alive.
+  // An array instead of a Set. A Set that is changed at each request replaces its hash table again and again. If the
+  // Set lives long, its old tables keep young objects alive.
   readonly exchanges: OpenExchange[] = [];
   head: RequestHead | undefined;
 }
@@ -90,7 +90,7 @@ class OpenExchange implements Exchange {
 
   end(): void {
     this.isOver = true;
-    // After its response was sent, a function may continue to run.
+    // If the response was sent completely, the call is not cancelled, because the function may do more work after it.
     if (!this.response.writableFinished) this.withdraw();
     this.#withdrawnListeners = undefined;
     this.offerChannels = undefined;
@@ -106,7 +106,7 @@ export class Exchanges {
   readonly #idle: (() => void)[] = [];
   readonly #newId: () => string;
 
-  /** `newId` returns the id of an exchange, which is that of its channels. */
+  /** `newId` returns the id of an exchange, which is also the id of its channels. */
   constructor(newId: () => string) {
     this.#newId = newId;
   }
@@ -131,8 +131,8 @@ export class Exchanges {
   }
 
   /**
-   * Returns the channels of the exchange with this id. Searches all exchanges: lookups are rare, so an index for every
-   * request would cost more.
+   * Returns the channels of the exchange with this id. Searches all exchanges, because lookups are rare: an index that
+   * changes at every request would cost more.
    */
   channelsOf(id: string): ChannelOffer | undefined {
     for (const { exchanges } of this.#connections.values())

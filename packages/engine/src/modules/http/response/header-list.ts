@@ -16,7 +16,9 @@ export function withoutHeader(headers: HeaderList, name: string): string[] {
   return headers.filter((_, at) => !isNamed(headers, at - (at % 2), name));
 }
 
-/** Returns the headers with a single `Vary` that contains all given names and `names`. */
+/**
+ * Returns the headers with a single `Vary` header, which contains `names` and the names in the previous `Vary` headers.
+ */
 export function withVary(headers: HeaderList, ...names: readonly string[]): string[] {
   const all: string[] = [];
   for (let at = 0; at < headers.length; at += 2)

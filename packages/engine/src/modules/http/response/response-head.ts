@@ -6,7 +6,7 @@ import { readResponseHeaders } from "./route-response.ts";
 export interface StreamHead {
   readonly status: number;
   readonly headers: readonly string[];
-  /** Headers of the function that were omitted. */
+  /** Names of headers that the function set but that are not sent. */
   readonly dropped: readonly string[];
   /** Length of the whole body, if the function declared it. */
   readonly length: number | undefined;
@@ -48,7 +48,8 @@ export async function readHead(reader: ChannelReader): Promise<StreamHead | unde
     for (const name of Object.keys(given)) headers = withoutHeader(headers, name);
     const read = readResponseHeaders(given);
     headers.push(...read.headers);
-    // The length is the only framing header that is kept, because it is checked.
+    // A valid Content-Length counts as kept, because it is checked against the body. All other framing headers are
+    // dropped.
     dropped.push(...read.dropped.filter((name) => name.toLowerCase() !== "content-length" || length === undefined));
   }
 }
@@ -59,7 +60,7 @@ interface Control {
   readonly headers?: unknown;
 }
 
-/** Unknown text items are ignored, as published. */
+/** Returns undefined for an unknown text item, which is ignored as in the published engine. */
 function controlOf(item: ChannelItem): Control | undefined {
   if (item.kind !== "text" || item.text.length > MAX_CONTROL_LENGTH) return undefined;
   let value: unknown;

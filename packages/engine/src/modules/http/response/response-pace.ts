@@ -2,18 +2,18 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Exchange } from "./exchanges.ts";
 
-/** Time limit for the client to read what was written, in milliseconds. */
+/** Time limit for the client to read the bytes that were written, in milliseconds. */
 export const READ_RESPONSE_MS = 60_000;
 
 /**
- * Bytes written before the client must have read them. With `READ_RESPONSE_MS`, the minimum rate is about 1 KiB a
- * second.
+ * Maximum size of one write, in bytes. The client must read it within `READ_RESPONSE_MS`, so the minimum rate is about
+ * 1 KiB per second.
  */
 export const SLICE_BYTES = 64 * 1024;
 
 /**
- * Returns a function that waits until the client has read what was written. It resolves with false if the client
- * disconnected or is too slow.
+ * Returns a function that waits until the client has read the bytes that were written. It resolves with false if the
+ * client disconnected or is too slow.
  */
 export function clientPace(exchange: Exchange, clock: Clock): () => Promise<boolean> {
   let settle: ((hasTaken: boolean) => void) | undefined;
@@ -31,8 +31,8 @@ export function clientPace(exchange: Exchange, clock: Clock): () => Promise<bool
 }
 
 /**
- * Writes in slices, so that a large piece does not count as a client that does not read. Resolves with false if the
- * client disconnected or is too slow.
+ * Writes the bytes in slices, because a client may need more than `READ_RESPONSE_MS` to read a large piece. Resolves
+ * with false if the client disconnected or is too slow.
  */
 export async function writeAtPace(
   response: ServerResponse,

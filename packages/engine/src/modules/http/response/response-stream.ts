@@ -11,7 +11,7 @@ export interface StreamedResponse {
   readonly length: number | undefined;
   readonly first: Buffer;
   readonly reader: ChannelReader;
-  /** Called when the last piece is written, to release what the exchange still holds. */
+  /** Called when the last piece is written. Releases the channels and files that the exchange still holds. */
   release(): void;
 }
 
@@ -49,7 +49,7 @@ export async function sendStream(exchange: Exchange, routeResponse: StreamedResp
   let piece: Buffer | undefined = routeResponse.first;
   while (piece !== undefined) {
     sent += piece.byteLength;
-    // Too many bytes would be read as the next response; with too few the client would wait.
+    // The client would read bytes beyond the declared length as the next response.
     if (length !== undefined && sent > length) break;
     if (!(await writeAtPace(response, piece, takes))) break;
     piece = await nextPiece(reader);
@@ -65,7 +65,7 @@ export async function sendStream(exchange: Exchange, routeResponse: StreamedResp
   response.end();
 }
 
-/** Text items after the start are ignored, as published. */
+/** Returns the next piece of the body. Ignores text items, because status and headers have already been sent. */
 async function nextPiece(reader: ChannelReader): Promise<Buffer | undefined> {
   for (;;) {
     const item = await reader.read();

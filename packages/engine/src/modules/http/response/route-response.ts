@@ -9,7 +9,7 @@ export interface RouteResponse {
   readonly headers: HeaderList;
   /** Undefined if the status allows no body. */
   readonly body: string | Buffer | undefined;
-  /** Headers of the function that were omitted. */
+  /** Names of headers that the function set but that are not sent. */
   readonly dropped: readonly string[];
 }
 
@@ -17,8 +17,8 @@ export const JSON_TYPE = "application/json";
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
 
 /**
- * Headers about the connection or framing. A function cannot know their values, and a wrong one could split or smuggle
- * messages.
+ * Headers that control the connection or the framing of messages. A function cannot know their values, and a wrong
+ * value would make the client read the wrong number of bytes.
  */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "connection",
@@ -41,8 +41,9 @@ export interface Envelope {
 }
 
 /**
- * Converts a function's result to a response. `{status_code?, headers?, body?}` sets its parts; any other value is the
- * body, as JSON. Throws a 500 that names the function if the result is not a valid response.
+ * Converts a function's result to a response. An object `{status_code?, headers?, body?}` describes the parts of the
+ * response; any other value is the body, as JSON. Throws a 500 that names the function if the result is not a valid
+ * response.
  */
 export function responseOfResult(result: Payload, functionId: string, defaultStatus = 200): RouteResponse {
   let value: unknown;
@@ -74,7 +75,8 @@ export function responseOfEnvelope(envelope: Envelope, functionId: string, defau
 }
 
 /**
- * Returns true if a result describes a response. A result with further keys is a body, unless it has a numeric status.
+ * Returns true if a result describes a response. A result with other keys is a body, unless its `status_code` is a
+ * number.
  */
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -85,7 +87,8 @@ function isEnvelope(value: unknown): value is Envelope {
 }
 
 /**
- * The response class of the published Python client is sent with all its three keys and the status under another name.
+ * Returns the response that a result of the published Python client describes. That client sends its response class
+ * with exactly three keys, and with `statusCode` in place of `status_code`.
  */
 function publishedEnvelope(value: unknown): Envelope | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return undefined;
@@ -100,11 +103,13 @@ function publishedEnvelope(value: unknown): Envelope | undefined {
 
 function responseOfStatus(status: number, envelope: Envelope): RouteResponse {
   const { headers, dropped } = readResponseHeaders(envelope.headers);
-  // The published rule: a response without body has an empty object as body.
+  // As in the published engine, a response without `body` has an empty object as body.
   return withBody({ status, headers, dropped }, Object.hasOwn(envelope, "body") ? envelope.body : {});
 }
 
-/** Adds the value as body, serialized according to the content type; JSON if there is none. */
+/**
+ * Adds the value as body, serialized according to the content type. Without a content type, it is serialized as JSON.
+ */
 export function withBody({ status, headers, dropped }: Omit<RouteResponse, "body">, body: unknown): RouteResponse {
   if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
   if (status === 205) return { status, headers, body: "", dropped };

@@ -5,23 +5,26 @@ import type { Exchange } from "./exchanges.ts";
 import { clientPace, READ_RESPONSE_MS, SLICE_BYTES, writeAtPace } from "./response-pace.ts";
 import type { RouteResponse } from "./route-response.ts";
 
-/** How long the rest of a refused body is read and discarded, in milliseconds, and how much of it, in bytes. */
+/** Limits of reading and discarding the rest of a request body: time in milliseconds, and size in bytes. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 
-/** A longer body is sent in slices. In bytes or characters. */
+/**
+ * Maximum length of a response body that is written at once, in bytes or characters. A longer body is written in
+ * slices.
+ */
 const LONG_BODY = 4 * SLICE_BYTES;
 
 export interface SendOptions {
   readonly clock: Clock;
   /**
-   * The rest of an unread body up to this length is discarded, so that the connection can be reused; a longer one
-   * closes it.
+   * Maximum declared length of a request body whose unread rest is discarded, so that the connection can be reused. If
+   * the body is longer or chunked, the connection is closed.
    */
   readonly bodyLimitBytes: number;
 }
 
-/** Writes the response. Makes sure that a client that is still sending its body can read it. */
+/** Writes the response. A client that is still sending its body can read the response, too. */
 export function sendResponse(exchange: Exchange, routeResponse: RouteResponse, options: SendOptions): void {
   const { request, response } = exchange;
   if (exchange.isOver) return;
@@ -40,18 +43,22 @@ export function sendResponse(exchange: Exchange, routeResponse: RouteResponse, o
 }
 
 /**
- * A separate function, since a closure in `sendResponse` would keep the body in memory for as long as the client reads.
+ * Closes the connection if the client does not read the response in time. A closure in `sendResponse` would keep the
+ * body in memory for as long as the client reads, so this is a separate function.
  */
 function cutSlowReader(exchange: Exchange, clock: Clock): void {
   const { request, response } = exchange;
   whenOnSocket(exchange, () => {
-    // The system has the whole response, so a slow reader does not matter.
+    // The operating system has the whole response, so a slow client no longer uses memory of the engine.
     if (response.writableEnded && request.socket.writableLength === 0) return;
     exchange.onEnd(clock.after(READ_RESPONSE_MS, () => request.socket.destroy()));
   });
 }
 
-/** Discards the rest of a body after its response, so that the connection can be reused, but not indefinitely. */
+/**
+ * Discards the rest of a request body after the response, so that the connection can be reused. If the rest does not
+ * arrive within `LINGER_MS`, the connection is closed.
+ */
 export function endOfBody(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   const cancel = clock.after(LINGER_MS, () => request.socket.destroy());
@@ -60,7 +67,7 @@ export function endOfBody(request: IncomingMessage, clock: Clock): void {
   request.resume();
 }
 
-/** Sends a long response, which a slow client cannot read within the time for one write. */
+/** Sends a long response in slices, because a slow client cannot read all of it within `READ_RESPONSE_MS`. */
 async function sendLong(exchange: Exchange, routeResponse: RouteResponse, clock: Clock): Promise<void> {
   const { request, response } = exchange;
   const given = routeResponse.body ?? "";
@@ -85,8 +92,8 @@ function restIsSmall({ request }: Exchange, limitBytes: number): boolean {
 }
 
 /**
- * Runs `action` when the response has a socket. A pipelined response has none yet, and its client cannot be slow to
- * read it.
+ * Runs `action` when the response has a socket. A pipelined response gets its socket only after the previous responses
+ * are sent. Until then the client cannot read it, so no time limit runs.
  */
 function whenOnSocket({ response }: Exchange, action: () => void): void {
   if (response.socket !== null) action();
@@ -94,9 +101,9 @@ function whenOnSocket({ response }: Exchange, action: () => void): void {
 }
 
 /**
- * Sends the response, then closes the connection. If a socket is closed while the client still sends, the system resets
- * the connection and the client may lose the response. So the whole response is sent first, then the rest of the body
- * is read and discarded for a while, and only then the connection is closed.
+ * Sends the response, then closes the connection. If a socket is closed while the client still sends, the operating
+ * system resets the connection and the client may lose the response. So the whole response is sent first. Then the rest
+ * of the body is read and discarded, up to the limits, and only then the connection is closed.
  */
 function sendThenClose(exchange: Exchange, routeResponse: RouteResponse, clock: Clock): void {
   const { request, response } = exchange;
@@ -118,6 +125,6 @@ function sendThenClose(exchange: Exchange, routeResponse: RouteResponse, clock: 
     response.flushHeaders();
   else response.write(routeResponse.body);
   request.on("data", onData).on("end", end);
-  // A reader of a part of the body may have paused it.
+  // Code that read only a part of the body may have paused the request.
   request.resume();
 }

@@ -8,10 +8,12 @@ import type { RequestTarget } from "./path.ts";
 import { type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
 import type { RouteMatch } from "./routes.ts";
 
-/** Settings for calling the function for unknown paths: a route's defaults. */
+/** Settings of `not_found_function`: the defaults of a route. */
 const NOT_FOUND_SETTINGS: RouteSettings = routeSettingsSchema.parse({ api_path: "/" });
 
-/** Returns the configured function for unknown paths, if it has a provider. */
+/**
+ * Returns `not_found_function` as the destination if there is no route for the path and the function has a provider.
+ */
 export function notFoundDestination(
   match: RouteMatch,
   config: HttpConfig,
@@ -42,8 +44,9 @@ export function notFoundDestination(
 }
 
 /**
- * Responds to OPTIONS for every existing path. Otherwise throws 404 (no route for the path), 405 (none for the method)
- * or 503 (workers are starting, and the path may belong to one of them).
+ * Returns the response to OPTIONS for a path with routes. Throws in all other cases: 405 if the path has only routes
+ * for other methods; 503 if there is no route but workers are starting, because one of them may register the route;
+ * otherwise 404.
  */
 export function responseWithoutRoute(
   match: RouteMatch,

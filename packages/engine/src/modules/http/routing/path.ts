@@ -12,14 +12,17 @@ export interface RequestTarget {
 
 // Scheme and authority of an absolute-form target, which clients of proxies send.
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
-// Paths with only these characters need no decoding; dots and percent signs do.
+// Paths with only these characters are used unchanged. Percent signs must be decoded, and dots may form a dot segment.
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~!$&'()*+,;=:@-]*)+$/;
 const NEEDS_ENCODING = /[%?#]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
 const FORBIDDEN_IN_SEGMENT = /[/\\\u0000]/;
 const OUTSIDE_ASCII = /[^\u0021-\u007e]/;
 
-/** Splits and decodes the request target. Throws 400 if the path is malformed or has another meaning when decoded. */
+/**
+ * Splits and decodes the request target. Throws 400 if the path is malformed, or if decoding changes its meaning, e.g.
+ * because a segment contains an encoded slash.
+ */
 export function readTarget(target: string): RequestTarget {
   const originForm = target.startsWith("/") ? target : target.replace(ABSOLUTE_FORM, "");
   const mark = originForm.indexOf("?");

@@ -13,25 +13,25 @@ export interface RouteHolder {
   readonly method: RouteMethod;
   /** See `Destination.members`. */
   readonly members: string;
-  /** The principal when the holder was last placed. */
+  /** The principal of the binding when the holder was last placed in the route table. */
   principal: Principal;
   /** Undefined while the holder is refused. */
   claim: RouteClaim | undefined;
-  /** The claim whose lead the reported problem names. */
+  /** The claim whose lead is named in the reported problem of this holder. Undefined if the problem names no lead. */
   namedIn: RouteClaim | undefined;
 }
 
 /**
- * Maximum number of waiting triggers whose problem names the serving one, so that a change of that one causes a bounded
- * number of reports.
+ * Maximum number of waiting triggers of a claim whose reported problem names the serving trigger. When another trigger
+ * serves, all these problems must be reported again, so the limit bounds the number of reports.
  */
 const MAX_NAMED = 32;
 
 const TAKEN = "path taken by another trigger";
 
 /**
- * All triggers of one principal with the same method and path shape. The first one whose worker is connected serves,
- * the others wait. While the workers of all are away, the first one keeps the route.
+ * All triggers of one principal with the same method and path shape. The first trigger whose worker is connected
+ * serves, and the other triggers wait. If no worker is connected, the first trigger keeps the route.
  */
 export class RouteClaim implements TreeEntry {
   readonly key: string;
@@ -43,11 +43,14 @@ export class RouteClaim implements TreeEntry {
   /** Claims that wait for this one to end. */
   readonly waiting = new Set<RouteClaim>();
   isServing = false;
-  /** The claim that this one waits for. Undefined while it serves, and while it waits to be examined again. */
+  /**
+   * The claim that this claim waits for. Undefined in two cases: this claim serves; or it is pending, that is, it will
+   * be examined again.
+   */
   behind: RouteClaim | undefined;
   /**
-   * True if a trusted worker registered it and did not unregister it. It then blocks restricted claims also without
-   * members.
+   * True if a trusted worker registered the route and did not unregister it. A reserved claim blocks restricted claims
+   * even while it has no members.
    */
   isReserved = false;
   /** Position among the waiting claims. */
@@ -77,7 +80,10 @@ export class RouteClaim implements TreeEntry {
     return this.#lead;
   }
 
-  /** Must be called when the worker of a member went away or came back. Reports if another member serves now. */
+  /**
+   * Must be called when the worker of a member disconnected or reconnected. If another member is the lead now, reports
+   * the new states.
+   */
   awayChanged(): void {
     const before = this.#lead;
     this.#chooseLead();
@@ -116,7 +122,7 @@ export class RouteClaim implements TreeEntry {
     for (const member of this.members) this.report(member);
   }
 
-  /** Reports to the new lead, and to members whose problem names the previous one. */
+  /** Reports the state of the new lead, and of the holders whose problem names the previous lead. */
   leadChanged(): void {
     const { lead } = this;
     if (lead !== undefined) this.report(lead);
@@ -155,7 +161,10 @@ export function keyOf({ method, pattern }: { readonly method: RouteMethod; reado
   return `${method} ${pattern.shape}`;
 }
 
-/** Returns why a binding does not serve beside the owner of its route; undefined if there is no conflict. */
+/**
+ * Returns the reason why a binding does not serve while the lead of `claim` serves. Returns undefined if both bindings
+ * would respond in the same way.
+ */
 function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefined {
   const { binding, pattern } = holder;
   const owner = claim.lead;
@@ -172,7 +181,7 @@ function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string |
   return [...parameterNames, tailName];
 }
 
-/** A second binding that would respond exactly like the first is not a conflict. */
+/** Returns true if both bindings would respond in the same way, so that it does not matter which one serves. */
 function respondsAlike(a: RouteBinding, b: RouteBinding): boolean {
   return (
     a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" })

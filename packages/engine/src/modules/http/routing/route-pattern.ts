@@ -4,7 +4,10 @@ import { decodeSegment } from "./path.ts";
 export interface RoutePattern {
   /** As registered, with a leading slash, e.g. `/users/:id`. */
   readonly path: string;
-  /** The path with parameters named by position. Patterns that match the same paths have the same shape. */
+  /**
+   * The path with parameters named by position, e.g. `/users/:p0`. Patterns that match the same paths have the same
+   * shape.
+   */
   readonly shape: string;
   /** The user's names of the parameters, in order of position. */
   readonly parameterNames: readonly string[];
@@ -65,7 +68,7 @@ function shapeOf(segments: readonly Segment[]): string {
   let position = 0;
   const parts = segments.map((segment) => {
     if (segment.kind === "parameter") return `:p${position++}`;
-    // A double colon is an escaped one.
+    // Colons in literals are doubled, so that a literal never looks like a parameter.
     return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
   });
   return `/${parts.join("/")}`;
@@ -83,19 +86,25 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
 }
 
 /**
- * Result of comparing two segments at the same position: the patterns are unrelated, related in any case, or it depends
- * on the next segments.
+ * Result of comparing the segments of two patterns at the same position. `no`: the patterns are not related. `yes`:
+ * they are related, whatever segments follow. `next`: the following segments decide.
  */
 export type Step = "no" | "yes" | "next";
 
-/** Returns whether some path matches both patterns. Parameters and tails match at least one character. */
+/**
+ * Compares two segments to find out if a path can match both patterns. Parameters and tails match at least one
+ * character.
+ */
 export function overlapStep(one: Segment, other: Segment): Step {
   if (one.kind === "literal" && other.kind === "literal") return one.text === other.text ? "next" : "no";
   if (isEmpty(one) || isEmpty(other)) return "no";
   return one.kind === "tail" || other.kind === "tail" ? "yes" : "next";
 }
 
-/** Returns whether every path that matches `narrow` matches `wide` as well. */
+/**
+ * Compares two segments to find out if every path that matches the pattern of `narrow` also matches the pattern of
+ * `wide`.
+ */
 export function coverStep(wide: Segment, narrow: Segment): Step {
   if (wide.kind === "literal") return narrow.kind === "literal" && wide.text === narrow.text ? "next" : "no";
   if (isEmpty(narrow)) return "no";
@@ -103,7 +112,7 @@ export function coverStep(wide: Segment, narrow: Segment): Step {
   return narrow.kind === "tail" ? "no" : "next";
 }
 
-/** Returns whether it is the empty segment after a trailing slash. */
+/** Returns true for the empty segment after a trailing slash. */
 function isEmpty(segment: Segment): boolean {
   return segment.kind === "literal" && segment.text === "";
 }

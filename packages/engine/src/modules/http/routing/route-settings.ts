@@ -108,7 +108,7 @@ export const routeSettingsSchema = z
     concurrencyLimit: config.concurrency_limit ?? undefined,
     queueLimit: config.queue_limit ?? 0,
     rateLimit: config.rate_limit ?? undefined,
-    /** False: none, independent of svc-http's setting. */
+    /** False: no permissions, even if svc-http has `cors`. Undefined: the `cors` of svc-http. */
     cors: (config.cors ?? undefined) as CorsSettings | false | undefined,
     compression: config.compression ?? undefined,
   }));

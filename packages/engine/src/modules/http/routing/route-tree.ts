@@ -21,7 +21,10 @@ interface Node<Entry> {
   parameter: Node<Entry> | undefined;
   tail: Node<Entry> | undefined;
   readonly entries: Set<Entry>;
-  /** Owners of the entries at and below this node, with the number of entries of each. */
+  /**
+   * Number of entries of each owner at and below this node. A search skips the node if only the excluded owner has
+   * entries.
+   */
   readonly owners: Map<string, number>;
 }
 
@@ -93,14 +96,14 @@ export class RouteTree<Entry extends TreeEntry> {
 
   /**
    * Returns the entry with the most specific pattern that matches the segments of a path, among those that `accepts`
-   * allows. At each position a literal precedes a parameter, and a parameter a tail.
+   * allows. At each position a literal precedes a parameter, and a parameter precedes a tail.
    */
   match(texts: readonly string[], accepts: (entry: Entry) => boolean): Entry | undefined {
     return matchFrom(this.#root, texts, 0, accepts);
   }
 
-  // No iterators or lists: a search may visit many thousand nodes.
-  /** Returns true if `take` did, which ends the search. */
+  // Iterators and lists are avoided, because a search may visit many thousand nodes.
+  /** Searches at and below a node. Returns true if `take` returned true, which ends the search. */
   #search(node: Node<Entry>, at: number, search: Search<Entry>): boolean {
     this.#visits++;
     const segment = search.segments[at];

@@ -16,15 +16,21 @@ export type RouteMatch =
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
-/** Routes of restricted principals, including waiting ones. */
+/**
+ * Maximum number of routes of restricted principals, whether they serve or wait: of each principal, and of all
+ * together.
+ */
 const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
 /** Maximum number of segments in a route of a restricted principal. Bounds the cost of a search for conflicts. */
 const MAX_SEGMENTS = 32;
-/** Maximum number of trusted routes that stay reserved. Above it the oldest are removed. */
+/** Maximum number of trusted routes that stay reserved. If there are more, the oldest reservations are removed. */
 const MAX_RESERVED = 10_000;
 /** Maximum work on waiting routes in one turn of the event loop, in visited nodes: about 2 ms. */
 const WORK_PER_TURN = 10_000;
-/** Work of one waiting route besides its search, in visited nodes: its report and the frame to its worker. */
+/**
+ * Cost of examining a waiting route in addition to its search: reporting its state and sending a frame to its worker.
+ * The cost is expressed in visited nodes.
+ */
 const WORK_PER_CLAIM = 100;
 
 /** Persists the reserved routes over restarts of the engine. */
@@ -44,12 +50,13 @@ export interface RouteTableOptions {
 }
 
 /**
- * Maps methods and paths to bindings. A path that a trusted worker serves, with any method, is served by trusted
- * workers only, also while that worker is disconnected, until one of them unregisters the route. Restricted connections
- * get the remaining paths; of two restricted principals the first keeps a path. Among the routes of one principal a
- * literal segment precedes a parameter, a parameter precedes a tail, and of equal routes the first whose worker is
- * connected serves. Paths are case-sensitive, and a trailing slash is significant. Parameters and tails match at least
- * one character.
+ * Maps methods and paths to bindings. If a trusted worker serves a path with any method, only trusted workers can serve
+ * the path. This also holds while the worker is disconnected, until a trusted worker unregisters the route. Restricted
+ * connections get the remaining paths. If two restricted principals register the same path, the first one keeps it.
+ *
+ * Among the routes of one principal, a literal segment precedes a parameter, and a parameter precedes a tail. Of equal
+ * routes, the first one whose worker is connected serves. Paths are case-sensitive, and a trailing slash is
+ * significant. Parameters and tails match at least one character.
  */
 export class RouteTable {
   readonly #holders = new Set<RouteHolder>();
@@ -58,7 +65,7 @@ export class RouteTable {
   readonly #trustedTree = new RouteTree<RouteClaim>();
   /** Claims of restricted principals, by principal and then by method and shape. */
   readonly #restricted = new Map<string, Map<string, RouteClaim>>();
-  /** Restricted claims that serve. No two of different principals overlap. */
+  /** Claims of restricted principals that serve. Claims of two different principals in this tree never overlap. */
   readonly #restrictedTree = new RouteTree<RouteClaim>();
   /** Claims to examine again, because the claims that they waited for have ended. */
   #pending: RouteClaim[] = [];
@@ -115,8 +122,9 @@ export class RouteTable {
   }
 
   /**
-   * Adds a binding, which serves its route or waits for the one that does. The undo passes the route to the next one.
-   * While the worker of the serving one is away, the next one whose worker is connected serves (decision 43).
+   * Adds a binding. It serves its route, or it waits for the binding that serves the route. The returned function
+   * removes the binding and passes the route to the next binding. While the worker of the serving binding is away, the
+   * next binding whose worker is connected serves.
    */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;
@@ -143,8 +151,8 @@ export class RouteTable {
         binding.report(refused.message);
         return;
       }
-      // A holder that became trusted is placed after existing ones. One that became restricted was serving, so it is
-      // placed before waiting ones.
+      // A holder that became trusted is placed after the existing holders of its route. A holder that became restricted
+      // has served before, so it is placed before the waiting holders.
       this.#place(holder, holder.principal.isTrusted ? "last" : "first");
     });
     const stopWatching = binding.onAwayChange(() => holder.claim?.awayChanged());
@@ -155,12 +163,15 @@ export class RouteTable {
     };
   }
 
-  /** Returns why the principal may not have the route. If undefined, the route is counted. */
+  /**
+   * Returns the reason why the principal may not have the route. If there is none, counts the route and returns
+   * undefined.
+   */
   #admit({ principal, pattern }: RouteHolder): CallError | undefined {
     if (principal.isTrusted) return undefined;
     const outside = outsidePrefix(principal, pattern);
     if (outside !== undefined) return new CallError("FORBIDDEN", outside);
-    // Paths below its prefix belong to the principal.
+    // A principal with a path prefix is not refused, because the paths below the prefix belong to it.
     if (this.#problem !== undefined && principal.httpPathPrefix === undefined) {
       return new CallError("FORBIDDEN", `${pattern.path} may be a route of a trusted worker: ${this.#problem}`);
     }
@@ -187,7 +198,7 @@ export class RouteTable {
     claim.add(holder, "last");
     if (claim.lead === holder) {
       claim.leadChanged();
-      // Its worker is away, so the new member stands in.
+      // The worker of the previous lead is away, so the new member serves in its place.
       if (previousLead !== undefined) claim.report(previousLead);
       for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
     } else claim.report(holder);
@@ -230,7 +241,7 @@ export class RouteTable {
     else this.#wait(claim, behind);
   }
 
-  /** Decides whether a claim serves that precedes all restricted ones. */
+  /** Decides whether a claim serves. The claim precedes all other restricted claims. */
   #settleFirst(claim: RouteClaim): void {
     claim.behind?.waiting.delete(claim);
     const behind = this.#trustedTree.find("covers", claim.pattern);
@@ -255,7 +266,10 @@ export class RouteTable {
     claim.reportAll();
   }
 
-  /** Takes a restricted claim out of service. Claims that waited for it may now serve beside the new one. */
+  /**
+   * Ends the service of a restricted claim, which then waits for `by`. Claims that waited for `claim` are examined
+   * again, because they may not conflict with `by`.
+   */
   #displace(claim: RouteClaim, by: RouteClaim): void {
     this.#endService(claim);
     this.#wait(claim, by);
@@ -267,7 +281,7 @@ export class RouteTable {
     this.#free(claim);
   }
 
-  /** Marks the claims that wait for this one to be examined again. */
+  /** Makes the claims that wait for `claim` pending, so that they are examined again. */
   #free(claim: RouteClaim): void {
     const freed = [...claim.waiting].sort((one, other) => one.order - other.order);
     claim.waiting.clear();
@@ -278,8 +292,8 @@ export class RouteTable {
   }
 
   /**
-   * Examines pending claims in their order of arrival, as many as one turn of the event loop allows. A route registered
-   * meanwhile may be served before the remaining ones.
+   * Examines pending claims in order, up to `WORK_PER_TURN` in one turn of the event loop. A route that is registered
+   * between two turns may be served before the remaining pending claims.
    */
   #settlePending(): void {
     if (this.#nextTurn !== undefined) return;
@@ -288,7 +302,7 @@ export class RouteTable {
     for (const claim of this.#pending) {
       if (this.visits + done * WORK_PER_CLAIM >= until) break;
       done++;
-      // Meanwhile it may have lost its members, or been placed first.
+      // While the claim was pending, it may have lost its members or been placed first.
       if (claim.members.size > 0 && claim.behind === undefined && !claim.isServing) this.#settle(claim);
     }
     this.#pending = this.#pending.slice(done);
@@ -305,8 +319,9 @@ export class RouteTable {
     const wasLead = claim.lead === holder;
     claim.remove(holder);
     this.#holders.delete(holder);
-    // Only a worker that unregisters the trigger itself releases its route, at once (decision 11): this is an
-    // explicit decision, since SDKs unregister no triggers at shutdown. A worker that disconnects releases nothing.
+    // The reservation of a route ends only if a worker unregisters the trigger, and then at once. SDKs unregister no
+    // triggers at shutdown, so unregistering is always an explicit decision. A worker that disconnects does not end the
+    // reservation.
     if (!principal.isTrusted) this.#quota.release(principal);
     else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
     if (claim.members.size > 0) {
@@ -347,7 +362,7 @@ export class RouteTable {
   #reserve(claim: RouteClaim, { method, pattern }: RouteHolder): void {
     const before = this.#reserved.get(claim.key);
     const entry = before ?? `${method} ${pattern.path}`;
-    // As the newest one.
+    // Inserted again at the end, where the newest reservation is.
     this.#reserved.delete(claim.key);
     this.#reserved.set(claim.key, entry);
     claim.isReserved = true;
@@ -375,11 +390,12 @@ export class RouteTable {
   }
 
   /**
-   * Finds the trusted route without parameters that is spelled like the path: it precedes all others, and needs no
-   * search.
+   * Finds the trusted route without parameters whose path equals the given path. It precedes all other routes, so no
+   * search is needed.
    */
   #matchLiteral(method: string, path: string): RouteMatch | undefined {
-    // In a shape these mark parameters and tails; in a path a percent sign marks an encoded character.
+    // The path is compared with shapes, in which `:` and `*` have a meaning of their own. In a path, `%` begins an
+    // encoded character. So paths with these characters need a search.
     if (NOT_PLAIN.test(path)) return undefined;
     const holder = this.#trusted.get(`${method} ${path}`)?.lead;
     return holder === undefined ? undefined : { kind: "found", holder, pathParams: NO_PARAMETERS };
@@ -395,7 +411,7 @@ export class RouteTable {
     return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
   }
 
-  /** Returns the methods of a decoded path, sorted, with HEAD and OPTIONS if they need no route of their own. */
+  /** Returns the methods of a decoded path, sorted. Includes OPTIONS, and HEAD if there is a route for GET. */
   methodsOf(path: string): readonly string[] {
     const texts = textsOf(path);
     return allowedMethods(this.#treeFor(texts), texts);
@@ -410,7 +426,9 @@ export class RouteTable {
     return this.#trustedTree.match(texts, () => true) !== undefined;
   }
 
-  /** A path of a trusted route is never served by a restricted one. */
+  /**
+   * Returns the tree that serves the path. A path that matches a trusted route is never served by a restricted route.
+   */
   #treeFor(texts: readonly string[]): RouteTree<RouteClaim> {
     return this.#isOfTrusted(texts) ? this.#trustedTree : this.#restrictedTree;
   }
@@ -439,7 +457,7 @@ function servingOrHead(tree: RouteTree<RouteClaim>, method: string, texts: reado
   return serving(tree, method, texts) ?? (method === "HEAD" ? serving(tree, "GET", texts) : undefined);
 }
 
-/** A reserved claim without members serves nothing. */
+/** Returns the claim that serves the path. A reserved claim without members serves nothing. */
 function serving(tree: RouteTree<RouteClaim>, method: string, texts: readonly string[]): RouteClaim | undefined {
   return tree.match(texts, (claim) => claim.method === method && claim.members.size > 0);
 }
@@ -467,7 +485,7 @@ function reservedRouteOf(entry: string): { readonly method: RouteMethod; readonl
   return isRouteMethod(method) && !("problem" in pattern) ? { method, pattern } : undefined;
 }
 
-/** Returns whether the entry is a valid one of the saved list. */
+/** Returns true if the entry is a valid entry of the saved list. */
 export function isReservedRoute(entry: string): boolean {
   return reservedRouteOf(entry) !== undefined;
 }

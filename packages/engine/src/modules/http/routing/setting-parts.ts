@@ -21,7 +21,7 @@ export const queueLimit = () => wholeNumber(0, MAX_CONCURRENT_REQUESTS, "a numbe
 
 const rateError = "expected {requests, per_ms}, e.g. {requests: 100, per_ms: 60000}";
 
-/** `{requests, per_ms}`: the number of requests of one client in this many milliseconds. */
+/** `{requests, per_ms}`: maximum number of requests of one client in `per_ms` milliseconds. */
 export const rateLimitSchema = z
   .strictObject(
     {
@@ -38,9 +38,9 @@ export type MiddlewarePhase = "preHandler" | "postHandler";
 export interface MiddlewareEntry {
   readonly functionId: string;
   readonly phase: MiddlewarePhase;
-  /** Lower priorities run first; equal ones in list order. */
+  /** Functions with a lower priority run first. With equal priorities, the order in the list decides. */
   readonly priority: number;
-  /** True if the function receives the request's body, which is then read before it runs. */
+  /** True if the function receives the request's body. The body is then read before the function runs. */
   readonly withBody: boolean;
 }
 
