@@ -8,13 +8,13 @@ export const NAME = "svc-queue";
 
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_JOB_BYTES = 8 * 1024 * 1024;
-/** Maximum done jobs kept per queue. Their results have up to 64 KiB each. */
+/** Maximum done jobs kept per queue. There is a maximum because each may be stored with a result of up to 64 KiB. */
 const MAX_KEPT = 10_000;
 
 const ms = () => z.int().min(0).max(MAX_MS);
 const count = (max: number) => z.int().min(1).max(max);
 
-/** Config keys of one queue. The keys of older configs come first. */
+/** Config keys of one queue. The keys that older configs use are listed first. */
 const queueKeys = z.strictObject({
   max_retries: z.int().min(0).max(1_000).optional().meta({
     description:
@@ -141,7 +141,10 @@ const inMemory = z.strictObject({ name: z.literal("in_memory"), config: z.strict
 
 const cluster = z.strictObject({ name: z.literal("cluster"), config: z.strictObject({}).prefault({}) });
 
-/** Adapter of older configs. Its default is now durable, and saving by interval and polling no longer exist. */
+/**
+ * Adapter of older configs. By default it now stores jobs in a file. Its keys for saving at intervals and for polling
+ * are accepted and ignored.
+ */
 const builtin = z.strictObject({
   name: z.literal("builtin"),
   config: z
@@ -162,7 +165,7 @@ const builtin = z.strictObject({
     .prefault({}),
 });
 
-/** Adapters of other queue systems. The error names the supported ones. */
+/** Adapters that older configs may name for other queue systems. The error says which adapter to use instead. */
 const unsupported = z.looseObject({ name: z.enum(["redis", "rabbitmq", "bridge"]) }).refine(() => false, {
   error: "is not supported: svc-queue stores jobs itself, durably; use adapter: {name: file_based}, or omit adapter",
 });
@@ -197,7 +200,7 @@ function baseOf({ max_attempts, backoff_ms, concurrency, mode }: z.output<typeof
   return settingsOf(keys, defaultQueueSettings);
 }
 
-/** Returns a queue's settings. Missing keys have the value of `base`. */
+/** Returns a queue's settings. For most missing keys, the value of `base` applies. */
 export function settingsOf(keys: QueueKeys, base: QueueSettings): QueueSettings {
   const attempts = keys.max_attempts ?? (keys.max_retries === undefined ? undefined : Math.max(1, keys.max_retries));
   return {

@@ -12,8 +12,8 @@ export class DeclaredQueues {
   }
 
   /**
-   * Applies a new config: declares new queues, declares changed ones again, and removes the others. Their jobs stay in
-   * the store until the queue is declared again.
+   * Applies a new config: declares new queues, declares changed queues again, and removes the queues that are not in
+   * the new config. Jobs of a removed queue stay in the store until the queue is declared again.
    */
   apply(queues: readonly (readonly [string, QueueSettings])[]): void {
     const wanted = new Map(queues);

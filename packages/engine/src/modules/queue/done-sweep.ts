@@ -5,7 +5,7 @@ import type { QueueStore } from "./store/queue-store.ts";
 
 const EVERY_MS = 60_000;
 
-/** Deletes done jobs that were kept long enough. Calls the store only while it may have such jobs. */
+/** Deletes done jobs when their time to be kept has ended. Calls the store only while the store may have done jobs. */
 export class DoneSweep {
   readonly #store: QueueStore;
   readonly #clock: Clock;
@@ -40,7 +40,7 @@ export class DoneSweep {
       const counts = await this.#store.call("counts", null);
       if (counts.some(({ kept }) => kept > 0)) this.#mayHaveDone = true;
     } catch (error) {
-      // The store logs its own failures. The next sweep tries again.
+      // Log at level debug only, because the store logs its own failures. The next sweep tries again.
       this.#mayHaveDone = true;
       this.#log.debug("done jobs cannot be deleted", { error });
     }

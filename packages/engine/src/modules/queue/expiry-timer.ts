@@ -5,12 +5,12 @@ import type { QueueStore } from "./store/queue-store.ts";
 const LONGEST_TIMER_MS = 3_600_000;
 const RETRY_MS = 5_000;
 
-/** Deletes expired jobs when their time to live ends, even if no worker would take them. */
+/** Deletes jobs when their time to live ends, even while no worker can run them. */
 export class ExpiryTimer {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Monotonic time. */
+  /** Monotonic time of the next sweep. */
   #next = Number.POSITIVE_INFINITY;
   #cancel: () => void = () => {};
   #sweeping = false;

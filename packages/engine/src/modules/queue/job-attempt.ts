@@ -29,7 +29,7 @@ export interface AttemptParts {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "now" | "monotonic">;
-  /** Called with the worker of each call of the attempt when it starts. */
+  /** Called when a call of the attempt starts, with the id of the worker that runs the call. */
   readonly onWorker: (workerId: string) => void;
   readonly directory: Pick<Directory, "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
@@ -61,7 +61,7 @@ export async function attemptJob({
     onStarted(call) {
       workerId = call.workerId;
       onWorker(workerId);
-      // Read now: the worker may have disconnected when the job fails.
+      // Read the name now, because the worker may have disconnected by the time the job fails.
       workerName = directory.workerById(workerId)?.name;
     },
   };
@@ -87,7 +87,10 @@ export async function attemptJob({
   }
 }
 
-/** Returns the result as JSON; undefined if it is not kept. `result` is undefined if no function ran. */
+/**
+ * Returns the result to store, as JSON; undefined if the result is too large or not JSON. If no function ran, `result`
+ * is undefined, and the result to store is null.
+ */
 function keptResult(result: Payload | undefined): string | undefined {
   if (result === undefined) return "null";
   return result.byteLength <= MAX_RESULT_BYTES && result.isJson() ? result.text() : undefined;

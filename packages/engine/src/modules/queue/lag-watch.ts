@@ -6,9 +6,9 @@ import { noWorkerReasons, reasonsAmong } from "./no-worker-reasons.ts";
 import type { QueueCore } from "./queue-core.ts";
 
 const CHECK_EVERY_MS = 10_000;
-/** A queue is late if a ready job has waited longer although its function is available. */
+/** A queue is late if one of its ready jobs has waited longer than this although a worker can run the job. */
 const LATE_MS = 60_000;
-/** Jobs that no worker can run are logged if one of them has waited longer. */
+/** The reason why no worker can run a job is logged once the job has waited for this long. */
 const UNRUNNABLE_MS = 10_000;
 /** Maximum queues named in the health details, and maximum reasons per log line. */
 const MAX_NAMED = 5;
@@ -19,14 +19,16 @@ interface Lag {
 }
 
 /**
- * Checks periodically how long the oldest ready job of each queue has waited. Warns of jobs that no worker can run, once
- * per reason.
+ * Checks periodically how long the oldest ready job of each queue has waited. Warns of jobs that no worker can run,
+ * once per reason.
  */
 export class LagWatch {
   readonly #core: QueueCore;
   readonly #log: Logger;
   #late: readonly Lag[] = [];
-  /** Logged reasons, by queue, of jobs that still wait. */
+  /**
+   * Logged reasons, by queue. Holds only reasons that the last check found, so a reason that returns is logged again.
+   */
   #logged: ReadonlyMap<string, readonly string[]> = new Map();
   #isChecking = false;
   #stop: Undo = () => {};
@@ -46,7 +48,8 @@ export class LagWatch {
           this.#isChecking = false;
         },
         (error: unknown) => {
-          // The store logs its own failures. The last result stays until the store works again.
+          // Log at level debug only, because the store logs its own failures. The last result stays until a check
+          // works.
           this.#log.debug("the lag of queues cannot be read", { error });
           this.#isChecking = false;
         },

@@ -18,8 +18,8 @@ const COUNTERS = [
 ] as const;
 
 /**
- * Measures the contents of queues, and counts their jobs since the module started. The store counts since the first use
- * of a queue.
+ * Measures the contents of queues, and counts the jobs since the module started. The store counts jobs since the first
+ * use of a queue, so the counts at the start of the module are subtracted.
  */
 export async function queueMeasure(core: Pick<QueueCore, "store">): Promise<Measure> {
   const counts = (): Promise<readonly QueueCounts[]> => core.store.call("counts", null);

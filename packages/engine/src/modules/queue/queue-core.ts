@@ -10,10 +10,10 @@ import type { QueueStore } from "./store/queue-store.ts";
 /** A job to add. Defaults come from the settings of its queue. */
 export interface JobRequest {
   readonly queue: string;
-  /** Undefined: the queue's server runs the job. */
+  /** Undefined: the `JobServer` of the queue runs the job. */
   readonly functionId: string | undefined;
   readonly data: Payload;
-  /** UUID. Default: a new one. */
+  /** Default: a new UUID. */
   readonly id?: string | undefined;
   readonly delayMs?: number | undefined;
   /** Milliseconds since 1970. */
@@ -27,7 +27,7 @@ export interface JobRequest {
   readonly baggage?: string | undefined;
   /** The restricted principal that added the job. Undefined: a trusted caller or the engine. */
   readonly maker?: Maker | undefined;
-  /** If the queue is full, the job is dropped and the others are added. */
+  /** True: if the queue is full, this job is dropped, and the other jobs of the same call are added nevertheless. */
   readonly mayBeDropped?: boolean | undefined;
 }
 
@@ -36,13 +36,14 @@ export interface JobServer {
   /** True while no worker can run the jobs. Call `wake(queue)` when that changes. */
   isAway(): boolean;
   /**
-   * Functions that the jobs need: those that run them, and their conditions. The runner tries again when one is
-   * registered.
+   * Ids of the functions that the jobs need: the functions that run them, and the functions of conditions. The runner
+   * tries again when one of these functions is registered.
    */
   readonly functionIds: readonly string[];
   /**
-   * Runs one job by calls with `attempt.callOptions(options)`. Resolving completes the job with that result; undefined
-   * if no function ran. Rejecting with CallError is a failure, which `attempt` classifies.
+   * Runs one job by calls with `attempt.callOptions(options)`. Resolves with the result of the job, or with undefined
+   * if no function ran; the job is complete then. Rejects with CallError if the attempt failed; `attempt` classifies
+   * the failure.
    */
   run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<Payload | undefined>;
 }
@@ -73,8 +74,8 @@ export interface RedriveOptions {
 
 export interface NoWorkerReasonOptions {
   /**
-   * The reason may name functions that the job does not name: those of triggers, their conditions, and similar ones. Not
-   * every caller may see them.
+   * The reason may name functions that the job does not name: functions of triggers and of their conditions, and
+   * functions with a similar name. Not every caller has the right to see these functions.
    */
   readonly mayNameOthers: boolean;
   /** Search for a function with a similar name. */
@@ -82,13 +83,13 @@ export interface NoWorkerReasonOptions {
 }
 
 /**
- * Durable jobs: stores, leases, runs and retries them, and moves them to dead letters. Functions, triggers and topics
- * build on it.
- * A queue must be declared before jobs are added. Jobs of an undeclared queue wait until it is declared.
+ * Durable jobs: stores, leases, runs and retries jobs, and moves them to dead letters. The functions, triggers and
+ * topics of the module use it. A queue must be declared before jobs are added. Jobs of an undeclared queue wait until
+ * it is declared.
  */
 export interface QueueCore {
   readonly store: QueueStore;
-  /** Its `now` detects that the wall clock was set. */
+  /** Each call of its `now` checks whether the wall clock was set; if so, queues look for jobs that are due now. */
   readonly clock: Clock;
   /** Throws TypeError if the name is already declared. The undo stops fetching and keeps the jobs. */
   declare(name: string, settings: QueueSettings): Undo;
@@ -114,24 +115,32 @@ export interface QueueCore {
   /**
    * Returns the dead letters to the queue; resolves with their number. Rejects with `job_not_found` if one of `ids` is
    * not a dead letter of the queue, and with `payload_too_large` or `queue_full` if the queue does not accept `data` as
-   * their new data. After an error none of `ids` is redriven; without `ids`, an earlier part may be. `mayRun` is called
-   * for each function that would run, and throws if the caller may not run it.
+   * their new data. After an error, no dead letter of `ids` has been redriven. Without `ids`, dead letters are redriven
+   * in parts, so some may have been redriven before the error. `mayRun` is called for each function that would run, and
+   * throws if the caller may not run it.
    */
   redrive(queue: string, options?: RedriveOptions): Promise<number>;
   discard(queue: string, ids?: readonly string[]): Promise<number>;
   /** Counts of one queue, without a scan. All 0 if it was never used. */
   counts(queue: string): Promise<QueueCounts>;
-  /** True if such jobs of the queue currently cannot run, or if the queue is paused. */
+  /** True if no worker can currently run the queue's jobs that call this function, or if the queue is paused. */
   isAway(queue: string, functionId: string | undefined): boolean;
-  /** Returns why no worker can run such jobs of the queue, for people; undefined if one can. */
+  /**
+   * Returns, as text for people, why no worker can run the queue's jobs that call this function; undefined if one can.
+   */
   noWorkerReason(queue: string, functionId: string | undefined, options: NoWorkerReasonOptions): string | undefined;
-  /** Returns the progress that the running attempt of a job, by its number in the store, reported last. */
+  /**
+   * Returns the last progress that the running attempt of a job reported. `seq` is the number of the job in the store.
+   */
   progressOf(queue: string, seq: number): Progress | undefined;
   /**
-   * Sets the progress of a running attempt. Throws CallError `job_not_found` if it does not run, or runs on another
-   * worker than `workerId`. Undefined: on any worker.
+   * Sets the progress of a running attempt. Throws CallError `job_not_found` if the attempt is not running, or if it
+   * runs on another worker than `workerId`. If `workerId` is undefined, the attempt may run on any worker.
    */
   reportProgress(report: ProgressReport, workerId: string | undefined): void;
-  /** Stops fetching, waits for jobs in flight, releases the others with attempts unchanged, and closes the store. */
+  /**
+   * Stops fetching jobs and gives the jobs in flight some time to end. Then aborts the jobs that still run, releases
+   * them with their attempts unchanged, and closes the store.
+   */
   stop(): Promise<void>;
 }

@@ -24,10 +24,13 @@ import type { QueueStore, TakeInput, TakeOutput } from "./store/queue-store.ts";
 import { UnavailableFunctions } from "./unavailable-functions.ts";
 import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
-/** Maximum bytes of data of the jobs that one call takes. */
+/** Maximum bytes of data of the jobs that one take (a request to the store for jobs) returns. */
 const TAKE_BYTES = 16 * 1024 * 1024;
 
-/** Maximum timer. For a later job the timer is set again, because timers of the runtime end at 24 days. */
+/**
+ * Maximum delay of a timer. For a job that is due later, a new timer is set when it fires, because timers of Node.js
+ * have a maximum of 24 days.
+ */
 const LONGEST_TIMER_MS = 3_600_000;
 
 export interface RunnerParts {
@@ -36,24 +39,26 @@ export interface RunnerParts {
   readonly store: QueueStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Returns a number for a take that no other take of this run has. */
+  /** Returns the number of a new take, which is unique within this run of the engine. */
   readonly nextTake: () => number;
   readonly directory: Pick<Directory, "functionById" | "functions" | "isProvidedHere" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<Payload>;
-  /** Jobs whose maker has a removed role do not run. */
+  /** Returns whether the config still has the role. Jobs whose maker has a removed role do not run. */
   readonly isRoleInForce: (role: string) => boolean;
   readonly providerOf: ProviderOf;
   readonly isPaused: boolean;
-  /** A job that succeeded was stored. */
+  /** Called when the success of a job was stored. */
   readonly onDone: () => void;
-  /** It is unknown whether a take with this number was stored: its jobs, if any, must return to the queue. */
+  /** Called when a take failed but may be stored nevertheless. Its jobs, if any, must return to the queue. */
   readonly onTakeUnclear: (take: number) => void;
-  /** A job that was in flight when fetching stopped has ended, so the queue's current runner may have jobs to take. */
+  /**
+   * Called when a job ends after this runner stopped fetching, because the queue's new runner may have jobs to take.
+   */
   readonly onRetiredJobEnded: () => void;
 }
 
-/** A take for the procedure that adds jobs. Its jobs have slots already. */
+/** A take that is sent in the same write as the jobs to add. Slots for the jobs are reserved already. */
 export interface TakeOfAdded {
   readonly input: TakeInput;
   follow(answer: Promise<TakeOutput>): void;
@@ -70,7 +75,7 @@ export class QueueRunner {
   #stopped = false;
   /** The queue may have jobs to take. */
   #mayHave = true;
-  /** Jobs of restricted principals wait only because their slots are in use. */
+  /** True: ready jobs of restricted principals wait, because all slots for such jobs are in use. */
   #isHeldBack = false;
   /**
    * The function after which the next take continues the search for jobs of restricted principals. One take checks a
@@ -82,7 +87,7 @@ export class QueueRunner {
   #lastTake = 0;
   #fetching = false;
   #fetchIsDue = false;
-  /** Slots for jobs that are being added. */
+  /** Number of slots that are reserved for jobs that are being added. */
   #reserved = 0;
   readonly #takes = new Set<Promise<void>>();
   #failures = 0;
@@ -115,12 +120,12 @@ export class QueueRunner {
     return [...this.#inFlight.keys()];
   }
 
-  /** True if the runner currently takes no jobs of this function, or of the queue's server if undefined. */
+  /** True if the runner currently takes no jobs that call this function. Undefined means jobs that name no function. */
   isAway(functionId: string | undefined): boolean {
     return this.#paused || this.#stopped || this.#isFunctionAway(functionId ?? "");
   }
 
-  /** Returns why no worker can run such jobs; undefined if one can. */
+  /** Returns why no worker can run jobs that call this function; undefined if a worker can. */
   noWorkerReason(
     functionId: string | undefined,
     { mayNameOthers, withSuggestion }: NoWorkerReasonOptions,
@@ -172,16 +177,17 @@ export class QueueRunner {
   }
 
   /**
-   * Returns a take for the procedure that adds jobs of these functions, or undefined if this runner cannot take them
-   * now. The caller must send it at once and call `follow`.
+   * Returns a take to send in the same write that adds jobs for these functions. Returns undefined if this runner
+   * cannot take such jobs now. The caller must send the take at once and call `follow` with its result.
    */
   takeOfAdded(functionIds: readonly (string | undefined)[]): TakeOfAdded | undefined {
-    // An ordinary take decides about jobs that may wait already. While one is under way, its jobs may get all free slots.
+    // Leave the jobs to an ordinary take if other jobs may be waiting already, because these come first. Do the same
+    // while a take is under way, because its jobs may need all free slots.
     if (this.#fetching || this.#mayHave || this.#isHeldBack || this.#cancelPause !== undefined) return undefined;
     const limit = Math.min(functionIds.length, this.#freeSlots);
     if (limit <= 0 || functionIds.some((id) => this.isAway(id))) return undefined;
     const requestedAt = this.#parts.clock.monotonic();
-    // Ordinary takes look for jobs of restricted principals.
+    // The limit is 0, because only ordinary takes look for jobs of restricted principals.
     const input = this.#takeInput({ limit, restrictedLimit: 0 });
     this.#reserved += limit;
     return {
@@ -230,7 +236,7 @@ export class QueueRunner {
     this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, remainingMs), () => this.#wakeForDue());
   }
 
-  /** Call when the clock was set, because instants that callers chose may have come. */
+  /** Call when the wall clock was set, because jobs with a `runAt` may be due now. */
   clockJumped(): void {
     this.#wakeForDue();
   }
@@ -285,7 +291,9 @@ export class QueueRunner {
     this.wake();
   }
 
-  /** Waits until the end of the event loop's turn, so that one call takes everything that the turn brings. */
+  /**
+   * Fetches after the current turn of the event loop, so that one take gets all jobs that are added during the turn.
+   */
   #fetchSoon(): void {
     if (this.#fetchIsDue) return;
     this.#fetchIsDue = true;
@@ -302,8 +310,8 @@ export class QueueRunner {
   }
 
   /**
-   * Reserves one slot for jobs of trusted callers if there are several, so that hanging jobs of restricted principals
-   * cannot use all.
+   * Number of free slots for jobs of restricted principals. If the queue has several slots, one is reserved for jobs of
+   * trusted callers, so that hanging jobs of restricted principals cannot use all slots.
    */
   get #freeRestrictedSlots(): number {
     const { concurrency } = this.#parts.settings;
@@ -348,7 +356,7 @@ export class QueueRunner {
 
   async #take(): Promise<void> {
     const { name, store, log, clock } = this.#parts;
-    // The store may answer late. Its time until the next job counts from the request.
+    // The store may respond late, so `nextDueMs` of its response is added to the time of the request.
     const requestedAt = clock.monotonic();
     const restrictedAfter = this.#restrictedAfter;
     const wanted = this.#takeInput({
@@ -359,8 +367,8 @@ export class QueueRunner {
     try {
       if (restrictedAfter === undefined) this.#mayHavePassedJobs = false;
       if (store.isShared) {
-        // A take is an entry of the log, so there is none if this engine's replica shows no job for it. Each write that
-        // brings one wakes this runner.
+        // In a cluster, each take is an entry of the shared log. So send no take while this engine's replica has no job
+        // to take. Each write that brings a job wakes this runner.
         const seen = await store.readLocal("hasJobs", wanted);
         if (!seen.hasJobs) {
           this.#failures = 0;
@@ -369,7 +377,8 @@ export class QueueRunner {
           return;
         }
       }
-      // Not before: jobs that are added until here do not wake this runner if it seems to have asked for them already.
+      // Set the number only when the take is sent. A job does not wake this runner if a take with a higher number was
+      // sent after it was added, because that take finds the job.
       this.#lastTake = wanted.take;
       const taken = await store.call("take", wanted);
       this.#failures = 0;
@@ -389,11 +398,13 @@ export class QueueRunner {
     if (nextDueMs !== undefined) this.noteDue(nextDueMs, requestedAt);
     for (const job of jobs) this.#start(job);
     this.#isHeldBack = isHeldBack;
-    // A job of a restricted principal may have ended during the call.
+    // A job of a restricted principal may have ended during the call, so a slot for such jobs may be free again.
     if (isHeldBack && this.#freeRestrictedSlots > 0) this.#mayHave = true;
   }
 
-  /** When the search reaches the last function, it starts again if functions that it passed may have jobs. */
+  /**
+   * When the search has reached the last function, it starts again at the first if functions before may have got jobs.
+   */
   #noteRestricted(
     before: string | undefined,
     { restrictedAfter, foundRestricted }: Pick<TakeOutput, "restrictedAfter" | "foundRestricted">,
@@ -449,8 +460,8 @@ export class QueueRunner {
     });
     await storeCompletion(inFlight, completion, {
       ...this.#parts,
-      // Schedule the next take first, so that it joins the same batch. The store frees the slot before it runs the
-      // take.
+      // Schedule the next take before the outcome is sent, so that the store handles both in one batch. The store
+      // completes this job before it runs the take.
       onSlotFreed: () =>
         this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined,
     });
@@ -519,7 +530,8 @@ export class QueueRunner {
 
   #isFunctionAway(key: string): boolean {
     if (key === "") return this.#server === undefined || this.#server.isAway();
-    // Jobs run at a node that has a worker for them, so that they need not cross to another one.
+    // An engine of a cluster takes only jobs that its own workers can run, so that it need not pass them to other
+    // engines.
     return !this.#parts.directory.isProvidedHere(key);
   }
 

@@ -16,9 +16,9 @@ export interface QueueSettings {
   readonly timeoutMs: number;
   /** Delay before the first attempt of jobs that set no delay. */
   readonly delayMs: number;
-  /** Field of the data that holds the priority of jobs that set none. */
+  /** Field of the data that holds the priority of jobs that set no priority. */
   readonly priorityField: string | undefined;
-  /** 1 to 255. Higher priorities of jobs are reduced to it. */
+  /** 1 to 255. A job with a higher priority gets this priority. */
   readonly maxPriority: number;
   readonly dedupeWindowMs: number;
   readonly maxJobBytes: number;

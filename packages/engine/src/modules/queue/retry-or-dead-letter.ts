@@ -13,11 +13,11 @@ import type { QueueStore } from "./store/queue-store.ts";
 export interface InFlightJob {
   readonly job: LeasedJob;
   readonly abort: AbortController;
-  /** Why `abort` was called. */
+  /** Why the job was aborted. */
   abortReason: "cancelled" | "stopped" | undefined;
   /** The handler has ended and its result is being stored. The next job may use its slot. */
   isCompleting: boolean;
-  /** The worker that runs it. */
+  /** Id of the worker that runs the job. */
   workerId: string | undefined;
   progress: Progress | undefined;
   readonly ended: Promise<void>;
@@ -86,9 +86,10 @@ export function release(store: QueueStore): Completion {
 }
 
 /**
- * Stores the outcome of a job and retries until this works. The job keeps its lease meanwhile, so no other run gets it.
- * Gives up if this run has lost the lease: another run decides about the job then.
- * `onSlotFreed` is called before the first try, when the job's slot is free.
+ * Stores the outcome of a job, and retries until the store accepts it. Meanwhile the job keeps its lease, so no other
+ * run of the engine takes the job. Gives up in two cases: this run has lost the lease, so another run completes the
+ * job; this run is stopping, so a later start returns the job to the queue. Calls `onSlotFreed` before the first try,
+ * because the next job may use the slot from then on.
  */
 export async function storeCompletion(
   inFlight: InFlightJob,
@@ -104,7 +105,7 @@ export async function storeCompletion(
     } catch (error) {
       inFlight.isCompleting = false;
       if (CallError.is(error) && error.code === "lease_lost") {
-        // An earlier try whose answer was lost may have stored the outcome.
+        // Warn only at the first try: later, an earlier try may have stored the outcome although its answer was lost.
         if (failures === 1)
           parts.log.warn("outcome of a job discarded: its lease was lost", { queue: parts.name, job: inFlight.job.id });
         return;

@@ -8,13 +8,13 @@ export interface RunRefusal {
   readonly code: ErrorCode;
   /** Failure message of the dead letter. */
   readonly message: string;
-  /** Log text. The log counts jobs with the same reason and `fields`. */
+  /** Reason in the log. Jobs with the same `reason` and `fields` are counted in one log line. */
   readonly reason: string;
   readonly fields: Readonly<Record<string, string>>;
 }
 
 interface Parts {
-  /** Jobs whose maker has a removed role do not run. */
+  /** Returns whether the config still has the role. Jobs whose maker has a removed role do not run. */
   readonly isRoleInForce: (role: string) => boolean;
   readonly providerOf: ProviderOf;
 }

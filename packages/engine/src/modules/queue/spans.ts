@@ -7,7 +7,7 @@ interface Trace {
   readonly baggage?: string | undefined;
 }
 
-/** Span of adding jobs: `enqueue <queue>`. The jobs carry its trace context. */
+/** Span of adding jobs: `enqueue <queue>`. The trace context of the span is stored with the jobs. */
 export function enqueueSpan(
   jobs: readonly { readonly queue: string; readonly id?: string | undefined }[],
   { traceparent, baggage }: Trace,

@@ -25,10 +25,10 @@ import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
 import type { AddAndTakeInput, AddAndTakeOutput, JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
-/** When it is tried again to return the jobs of runs that are gone, in milliseconds. */
+/** Delay before the next try to return the jobs of runs that are gone to their queues, in milliseconds. */
 const RELEASE_AGAIN_MS = 1_000;
 
-/** The mark of an `add`: number of the last take that was asked for before it. */
+/** Mark of a call of `add`. `takes` is the number of the last take that was requested before the call. */
 interface AddMark {
   readonly takes: number;
 }
@@ -47,7 +47,7 @@ type CoreContext = Pick<
   "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf"
 >;
 
-/** Returns jobs that an earlier run leased to their queues, then accepts declarations of queues. */
+/** Releases the jobs that earlier runs of the engine have leased. Then returns a core that accepts queues. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
   const core = new Core(context, store);
   await core.start();
@@ -65,7 +65,7 @@ class Core implements QueueCore {
   readonly #expiry: ExpiryTimer;
   readonly #doneSweep: DoneSweep;
   #takes = 0;
-  /** Cancels the next try to undo a take, by its number. */
+  /** Functions that cancel the next try to undo a take, by number of the take. */
   readonly #undoing = new Map<number, () => void>();
   #unlisten: Undo = () => {};
 
@@ -79,7 +79,7 @@ class Core implements QueueCore {
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
-    // First, so that no run is gone unnoticed.
+    // Listen before `recover`, so that this engine notices each run that ends from now on.
     const unlistenRuns = this.store.onRunsGone((runs) => this.#releaseRuns(runs));
     const found = await this.store.call("recover", { members: this.store.members() });
     if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
@@ -91,7 +91,7 @@ class Core implements QueueCore {
     });
     const onDraining = (): void => this.#stopFetching();
     draining.addEventListener("abort", onDraining);
-    // Detects a jump of the clock.
+    // Each call of `now` checks whether the wall clock was set.
     const cancelCheck = every(this.#context.clock, CLOCK_CHECK_MS, () => this.clock.now());
     this.#unlisten = () => {
       cancelCheck();
@@ -103,7 +103,7 @@ class Core implements QueueCore {
     this.#doneSweep.start();
   }
 
-  /** Returns the jobs of runs that are gone to the queue. Each remaining run tries; the first one finds them. */
+  /** Returns the jobs that gone runs have leased to their queues. Every engine tries; only the first finds the jobs. */
   #releaseRuns(runs: readonly string[]): void {
     this.store.call("releaseRuns", { runs }).then(
       (jobs) => {
@@ -111,7 +111,7 @@ class Core implements QueueCore {
       },
       (error: unknown) => {
         const { clock, log } = this.#context;
-        // The store is closed, or others do it.
+        // `draining`: the store is closed. `run_expelled`: this run may not write any more, so other engines do this.
         if (CallError.is(error) && (error.code === "draining" || error.code === "run_expelled")) return;
         log.warn("jobs of other engines that are gone could not be returned to the queue; trying again", { error });
         clock.after(RELEASE_AGAIN_MS, () => this.#releaseRuns(runs));
@@ -137,7 +137,7 @@ class Core implements QueueCore {
       isPaused: this.#paused.has(name),
       onTakeUnclear: (take) => this.#undoTake(name, take, 1),
       onDone: () => this.#doneSweep.noteDone(),
-      // The job was released, or the next one of its group may run. The queue may have a new runner by now.
+      // Either the job was released, or the next job of its group may run. The queue may have a new runner by now.
       onRetiredJobEnded: () => this.#runners.get(name)?.wake(),
     });
     this.#runners.set(name, runner);
@@ -178,7 +178,10 @@ class Core implements QueueCore {
     return (await answer).added;
   }
 
-  /** One write adds and takes jobs that can run now. Jobs of restricted principals wait for a take that counts them. */
+  /**
+   * Returns a take for the write that adds the jobs, if all of them can run at once. Jobs of restricted principals are
+   * left to ordinary takes, which limit how many of these jobs run.
+   */
   #takeOfAdded(jobs: readonly NewJob[]): TakeOfAdded | undefined {
     const [first] = jobs;
     const isPlain = jobs.every(
@@ -230,7 +233,7 @@ class Core implements QueueCore {
       });
   }
 
-  /** Deletes a job that this run leases without running it. Returns false if another run leases it, or it has ended. */
+  /** Deletes a job that this run has leased but does not run. Returns false if this run does not have the lease. */
   async #drop(seq: number): Promise<boolean> {
     try {
       await this.store.call("drop", { seq, run: this.store.run });
@@ -268,7 +271,7 @@ class Core implements QueueCore {
     return ids === undefined ? inBatches(step) : step(ids.length);
   }
 
-  /** Checks the data that replaces the data of dead letters against the limits of a job. */
+  /** Returns the new data of dead letters in the form that the store needs. Throws CallError `payload_too_large`. */
   #replacementPayload(
     queue: string,
     data: Payload,
@@ -336,7 +339,7 @@ class Core implements QueueCore {
     this.#stopFetching();
     const runners = this.#allRunners();
     const idle = Promise.all(runners.map((runner) => runner.idle()));
-    // During a shutdown of the engine, handlers have already had their time.
+    // During a shutdown, the engine has already waited for the handlers.
     if (!this.#context.draining.aborted) await this.#within(STOP_GRACE_MS, idle);
     for (const runner of runners) runner.abortAll();
     await idle;
@@ -351,7 +354,7 @@ class Core implements QueueCore {
     for (const runner of this.#allRunners()) runner.stopFetching();
   }
 
-  /** Returns the runner of the queue, and those of its earlier declarations that still have jobs in flight. */
+  /** Returns the runner of the queue, and the runners of its earlier declarations that still have jobs in flight. */
   #runnersOf(queue: string): QueueRunner[] {
     return this.#allRunners().filter(({ name }) => name === queue);
   }
@@ -376,7 +379,7 @@ class Core implements QueueCore {
     for (const runner of this.#runners.values()) runner.wake();
   }
 
-  /** Wakes the runners for which a write brings jobs, whichever run made it. */
+  /** Wakes the runners that may have jobs to take after a write of this run or of another run. */
   #applied(applied: AppliedWrite<JobProcedures>): void {
     switch (applied.procedure) {
       case "add":
@@ -396,7 +399,7 @@ class Core implements QueueCore {
         this.#runners.get(applied.output.queue)?.noteDue(applied.input.delayMs);
         break;
       case "release":
-        // This run released the job because it cannot run it now; another run may have released it for any run.
+        // If this run released the job, it cannot run the job now. A job that another run released may run here.
         if (!applied.isOwn) this.#runners.get(applied.output.queue)?.wake();
         break;
       case "cancel":
@@ -428,12 +431,12 @@ class Core implements QueueCore {
     if (input.jobs.some(({ id }) => !taken.has(id))) this.#runners.get(input.take.queue)?.wake();
   }
 
-  /** `takes`: number of the last take that was asked for before the job was added. */
+  /** `takes`: number of the last take that was requested before the job was added. */
   #added({ queue, runAt, delayMs = 0, expiresInMs }: NewJob, takes: number): void {
     if (expiresInMs !== undefined) this.#expiry.note(expiresInMs);
     const runner = this.#runners.get(queue);
     if (runner === undefined) return;
-    // A later take finds the job.
+    // A take that was sent after the job was added finds the job.
     if (delayMs === 0 && runAt === undefined && runner.lastTake > takes) return;
     runner.noteDue(runAt === undefined ? delayMs : runAt - this.clock.now());
   }
@@ -445,8 +448,8 @@ class Core implements QueueCore {
   }
 
   /**
-   * Returns the jobs of a take to the queue, if it was stored although it failed. Tries until that works: the jobs have
-   * no runner. The next start returns them otherwise.
+   * Returns the jobs of a take to the queue if the take was stored although its call failed. Retries until the store
+   * has done it, because no runner has these jobs. If the engine stops before, the next start returns them.
    */
   #undoTake(queue: string, take: number, attempt: number): void {
     this.#undoing.set(take, () => {});
@@ -467,7 +470,9 @@ class Core implements QueueCore {
     );
   }
 
-  /** Delays go on as before: the store measures them by its own time. Instants that callers chose may have come. */
+  /**
+   * Delays keep their length, because the store measures them by its own time. But jobs with a `runAt` may be due now.
+   */
   #clockJumped(byMs: number): void {
     this.#context.log.warn("clock was set; delays of jobs keep their length", { byMs });
     for (const runner of this.#runners.values()) runner.clockJumped();

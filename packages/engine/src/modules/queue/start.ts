@@ -31,7 +31,10 @@ export async function startQueue(context: ModuleContext<QueueConfig>): Promise<R
   }
 }
 
-/** Two modules on one store would treat each other's jobs as jobs of an earlier run. */
+/**
+ * Returns whether the module already runs. Two modules on one store would treat each other's jobs as jobs of an earlier
+ * run.
+ */
 function runsAlready(directory: Directory): boolean {
   return directory
     .workers()

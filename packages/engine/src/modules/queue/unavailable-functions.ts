@@ -8,11 +8,11 @@ import type { Clock } from "../../kernel/clock.ts";
 const MAX_ENTRIES = 1_000;
 
 /**
- * Functions that currently take no jobs, each with its retry delay. Their jobs stay in the store, and jobs of other
- * functions run.
+ * Functions for which the runner currently takes no jobs, each with its retry delay. Jobs of these functions stay in
+ * the store, and jobs of other functions run.
  */
 export class UnavailableFunctions {
-  /** Cancels the timer of each function that backs off, the oldest first. */
+  /** For each function that backs off: cancels its timer. The oldest entry is first. */
   readonly #entries = new Map<string, () => void>();
   /** Consecutive backoffs by function. */
   readonly #attempts = new Map<string, number>();
@@ -74,8 +74,8 @@ export class UnavailableFunctions {
   }
 
   /**
-   * Removes the oldest entry. Resuming an unavailable function would only start another backoff, which would displace
-   * the next entry, without end.
+   * Removes the oldest entry. An unavailable function is not resumed, because this would start another backoff, which
+   * would displace the next entry, and so on without end.
    */
   #evict(key: string): void {
     this.#attempts.delete(key);

@@ -12,8 +12,8 @@ interface Unlogged {
 }
 
 /**
- * Logs jobs of a queue that were moved to dead letters without running: the first per reason at once, then their number
- * per interval.
+ * Logs jobs of a queue that were moved to dead letters without running. Logs the first job with a reason at once, and
+ * then once per interval the number of further jobs with this reason.
  */
 export class UnrunJobsLog {
   readonly #queue: string;
@@ -33,7 +33,7 @@ export class UnrunJobsLog {
     else unlogged.jobs += 1;
   }
 
-  /** Logs what was counted since the last line of each reason. */
+  /** Logs the number of jobs since the last line of each reason. */
   flush(): void {
     for (const [key, { refusal, jobs, cancel }] of this.#byReason) {
       cancel();

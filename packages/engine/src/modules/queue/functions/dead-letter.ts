@@ -4,7 +4,7 @@ import type { JobView } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
 import { failureOutput, failureShape, madeBy, traceIdOf, withRawMember } from "./outputs.ts";
 
-/** Published clients know the first six members. */
+/** The first six members must keep their names and types, because published clients read them. */
 export const deadLetterShape = z.object({
   id: z.string(),
   payload: z.unknown(),

@@ -31,7 +31,7 @@ export function provideEnqueueFunctions(
     );
   }
 
-  /** Adds the jobs in a span. The spans of their attempts are its children. */
+  /** Adds the jobs within a span. The spans of the jobs' attempts become children of this span. */
   function addInSpan(
     requests: readonly JobRequest[],
     trace: Pick<HandlerContext, "caller" | "traceparent" | "baggage">,
@@ -70,7 +70,7 @@ export function provideEnqueueFunctions(
     rawMembers: ["data"],
     output: z.object({ messageReceiptId: z.string() }),
     async handle({ queue, function_id, data, messageReceiptId, traceparent, baggage, options }, context) {
-      // The engine passes the caller's trace in its own call.
+      // The engine makes this call for a caller, and passes the caller's trace in the input.
       const { access, caller, principal } = context;
       const origin = {
         access,
@@ -89,7 +89,10 @@ export function provideEnqueueFunctions(
   });
 }
 
-/** Clients match on the messages, and on the code `enqueue_error` for all of them. */
+/**
+ * Calls `make` and rethrows its errors with the code `enqueue_error` and unchanged messages, because clients compare
+ * the code and the messages.
+ */
 function asEnqueueError<T>(make: () => T): T {
   try {
     return make();

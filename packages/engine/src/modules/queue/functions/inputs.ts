@@ -17,7 +17,7 @@ export const jobId = z.string().min(1).max(1_024).meta({ description: "A job's i
 
 const key = (description: string) => z.string().min(1).max(MAX_KEY).nullish().meta({ description });
 
-/** Options of a job. Members that are null count as absent. */
+/** Options of a job. A member that is null means the same as a missing member. */
 const jobOptions = {
   delay_ms: z.int().min(0).max(MAX_MS).nullish().meta({ description: "Minimum delay, in milliseconds" }),
   run_at: z
@@ -77,7 +77,10 @@ export const jobsInput = z.strictObject({
   jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }),
 });
 
-/** As on the wire: an invalid W3C trace context or baggage is ignored, not rejected (kernel/trace-context.ts). */
+/**
+ * An invalid W3C trace context or baggage is ignored, not rejected. Messages of workers are treated in the same way
+ * (kernel/trace-context.ts).
+ */
 const traceparent = z
   .string()
   .regex(/^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
@@ -95,7 +98,7 @@ export const publishedJobInput = z.object({
   queue: z.string(),
   function_id: functionId,
   data: rawJson("Input of the function. Default null"),
-  // SQLite may return other characters changed, so that the id would be another job's id.
+  // Other characters are rejected, because SQLite may change them. The id could then be the id of another job.
   messageReceiptId: jobId
     .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
     .nullish()

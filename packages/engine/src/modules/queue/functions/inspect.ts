@@ -78,7 +78,7 @@ export function provideInspectFunctions(
       const jobs = await core.store.call("peek", { queue, state, after, limit, maxBytes: PAGE_BYTES });
       const last = jobs.at(-1);
       const place = last === undefined ? undefined : positionAfter(last, state);
-      // A page may end because of its bytes, so its length does not show whether it is the last.
+      // A page that reaches the byte limit is short but not the last page. So ask the store whether a job follows.
       const next =
         place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
       const on = place === undefined || next.length === 0 ? null : `${place.seq}.${place.at}`;
@@ -109,7 +109,10 @@ export function provideInspectFunctions(
   });
 }
 
-/** A restricted caller may see the counts of a queue without its jobs, so the reasons must not name their functions. */
+/**
+ * A restricted caller may have the right to see the counts of a queue but not its jobs. So the reasons must not name
+ * the functions of the jobs.
+ */
 function withoutFunctionIds(reasonOf: NoWorkerReasonOf): NoWorkerReasonOf {
   return (queue, functionId) => {
     const reason = reasonOf(queue, functionId);

@@ -13,8 +13,8 @@ type Origin = Pick<HandlerContext, "access" | "principal" | "traceparent" | "bag
 const MAX_GROUP = 256;
 
 /**
- * Returns the request for the core. Throws CallError `queue_not_found`, `invalid_input` if a fifo job has no group, or
- * `FORBIDDEN`.
+ * Returns the request for the core. Throws CallError in three cases: `queue_not_found`; `invalid_input` if a job of a
+ * fifo queue has no group; `FORBIDDEN` if the caller may not add the job.
  */
 export function jobRequestOf(
   input: JobInput,
@@ -57,8 +57,9 @@ export function makerIn({ id, isTrusted, role }: Principal): Maker | undefined {
 }
 
 /**
- * Returns the id of a job whose caller chose one. Ids are unique over all queues, so ids from restricted principals are
- * hashed together with the principal: no principal can occupy an id that another will use.
+ * Returns the id for a job whose caller chose an id. Job ids are unique over all queues. The id that a restricted
+ * principal chose is hashed together with the principal's id, so that no principal can take an id that another
+ * principal will use.
  */
 export function jobIdOf(chosen: string, { id, isTrusted }: Principal): string {
   if (isTrusted) return chosen;
@@ -81,12 +82,18 @@ function refuseUncallable(functionId: string | null | undefined, access: CallerA
   if (refusal !== undefined) throw refusal;
 }
 
-/** Returns the same check for dead letters, to call with each function. Undefined if the caller is not restricted. */
+/**
+ * Returns the check of `refuseUncallable` for dead letters that the caller redrives. The core calls it with each of
+ * their functions. Returns undefined if the caller is not restricted.
+ */
 export function mayRun(access: CallerAccess | undefined): ((functionId: string | undefined) => void) | undefined {
   return access && ((functionId) => refuseUncallable(functionId, access));
 }
 
-/** Throws CallError `invalid_input`, with messages that clients know. */
+/**
+ * Returns the group that the data of a fifo job names; undefined for other queues. Throws CallError `invalid_input`.
+ * Keep the messages unchanged, because clients compare them.
+ */
 function groupIn(data: Payload, queue: string, { type, groupField }: QueueSettings): string | undefined {
   if (type !== "fifo" || groupField === undefined) return undefined;
   const value = data.value();

@@ -59,7 +59,7 @@ export function provideManageFunctions(
     input: progressInput,
     output: z.null(),
     async handle({ queue, job_id: jobId, attempt, progress: value, note }, { access, caller }) {
-      // A restricted call without a worker, e.g. over HTTP, runs no job.
+      // A restricted caller that is not a worker, e.g. over HTTP, runs no job. The empty id matches no worker.
       const workerId = access === undefined ? undefined : (caller?.worker_id ?? "");
       core.reportProgress({ queue, jobId, attempt, value, note: note ?? undefined }, workerId);
       return null;

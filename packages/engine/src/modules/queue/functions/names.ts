@@ -5,7 +5,7 @@ import type { QueueCounts } from "../store/job.ts";
 import { isQueueOfTopic, subscriptionOfQueue } from "../topics/queue-name.ts";
 import type { Topics } from "../topics/topics.ts";
 
-/** Names a queue or a topic the way published clients do: either member may hold either name. */
+/** The name of a queue or topic. Published clients may send either kind of name in either member. */
 export interface Named {
   readonly queue?: string | null | undefined;
   readonly topic?: string | null | undefined;
@@ -39,8 +39,8 @@ export interface ResolvedName {
 }
 
 /**
- * Returns the queue or topic that a name refers to. If both exist, the member decides: `queue` prefers the queue,
- * `topic` the topic. Rejects with CallError `queue_not_found`.
+ * Returns the queue or topic that a name refers to. If a queue and a topic have the name, the member that holds it
+ * decides: `queue` means the queue, `topic` means the topic. Rejects with CallError `queue_not_found`.
  */
 export async function resolveName(named: Named, core: QueueCore, topics: Topics): Promise<ResolvedName> {
   const name = nameIn(named);
@@ -60,7 +60,7 @@ function queuesOfTopic(topic: string, topics: Topics, counts: readonly QueueCoun
   return [...new Set([...topics.queuesOf(topic), ...former])];
 }
 
-/** Returns the number of dead letters per queue and per topic. The subscriptions of a topic are counted together. */
+/** Returns the number of dead letters per queue and per topic. The number of a topic covers all its subscriptions. */
 export function deadLettersByName(
   counts: readonly QueueCounts[],
 ): { readonly name: string; readonly kind: "queue" | "topic"; readonly letters: number }[] {

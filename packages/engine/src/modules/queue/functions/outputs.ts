@@ -151,7 +151,7 @@ export function failureOutput({ attempt, at, code, message, stack, worker, trace
   };
 }
 
-/** Returns the trace id of the job, or else of its last attempt. */
+/** Returns the trace id of the job. If the job has none, returns the trace id of its last failed attempt. */
 export function traceIdOf({ traceparent, failures }: Pick<JobView, "traceparent" | "failures">): string | undefined {
   return traceparent?.slice(3, 35) ?? failures.at(-1)?.traceId;
 }

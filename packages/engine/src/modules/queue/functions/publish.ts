@@ -54,7 +54,7 @@ export function providePublishFunctions(
       return { message_id: messageId, subscriptions };
     },
   });
-  // The published id returns null.
+  // Published clients call the function by another id, and expect null as its result.
   provideFunction(
     publishedName({
       ...spec,

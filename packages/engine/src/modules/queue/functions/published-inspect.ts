@@ -9,12 +9,12 @@ import { PAGE_BYTES } from "./inspect.ts";
 import { deadLettersByName, resolveName, topicIn } from "./names.ts";
 import { named } from "./published-manage.ts";
 
-/** Names of the two kinds in published clients. */
+/** Names of queues and topics as kinds of brokers in published clients. */
 const BROKER_TYPES = { queue: "function_queue", topic: "builtin" } as const;
 
 /**
- * Provides the reading functions of published clients, with their ids and shapes. A topic means the queues of all its
- * subscriptions.
+ * Provides the functions with which published clients read queues, with the ids and shapes that these clients expect.
+ * For a topic, a function reads the queues of all subscriptions of the topic.
  */
 export function providePublishedInspectFunctions(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,

@@ -14,8 +14,8 @@ export const named = {
 const oneMessage = z.object({ ...named, message_id: text.meta({ description: "A job's id" }) });
 
 /**
- * Provides the dead-letter functions of published clients, with their ids and shapes. A topic means the queues of all
- * its subscriptions.
+ * Provides the functions with which published clients redrive and discard dead letters, with the ids and shapes that
+ * these clients expect. For a topic, a function works on the queues of all subscriptions of the topic.
  */
 export function providePublishedManageFunctions(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,

@@ -18,18 +18,20 @@ import type { QueueRow } from "./queue-table.ts";
 import { beyondShare, sharesOf } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 
-/** Expired dedupe keys deleted with each job that has a key, so that they never pile up. */
+/**
+ * Maximum expired dedupe keys deleted when a job with a key is added. More than one, so that they do not accumulate.
+ */
 const MAX_KEYS_DELETED = 4;
 
-/** Leases a job that is added. */
+/** The lease that a job gets when it is added. */
 export interface LeaseOfAdded extends Lease {
   /** Not called if the job is not stored, e.g. because its dedupe key is in use. */
   onLeased(job: JobRow, data: string): void;
 }
 
 /**
- * Adds a job to its queue inside another procedure: leased with `lease`, which only a job without a time and a group
- * may have. Throws Refusal `queue_full`.
+ * Adds a job to its queue, as a part of another procedure. With `lease`, the job is leased at once; this is allowed
+ * only for a job without a delay, a `runAt` and a group. Throws Refusal `queue_full`.
  */
 export type AddJob = (job: NewJob, lease?: LeaseOfAdded) => AddedJob;
 
@@ -49,7 +51,7 @@ export function openAddJob(database: Database, jobs: JobTable, time: StoreTime):
     const before = jobs.byId(job.id);
     if (before !== undefined && before.state !== DONE) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
-    // Dedupe keys are separate for each principal, so that no principal can occupy a key that another will use.
+    // Dedupe keys are separate for each principal, so that no principal can take a key that another principal will use.
     const principal = storedPrincipal(job.maker?.principal);
     const key = job.dedupeKey === undefined ? null : stored(job.dedupeKey);
     if (key !== null) {
@@ -71,7 +73,7 @@ export function openAddJob(database: Database, jobs: JobTable, time: StoreTime):
     if (row.timed === AT_ONCE) queue.last_due = row.due;
     queue.added += 1;
     jobs.queues.changed(queue);
-    // Only now: a done job that is not replaced keeps its result.
+    // Delete a done job with the same id only now, because it must keep its result if the new job is refused.
     if (before !== undefined) jobs.forget(before);
     const seq = jobs.put(row, job.data, lease);
     lease?.onLeased({ ...row, seq, state: ACTIVE }, job.data);
@@ -115,8 +117,8 @@ export function openAddProcedures(add: AddJob) {
 }
 
 /**
- * Returns why the queue is full, or undefined if it has room. Jobs of restricted principals count only up to their
- * share, so that they cannot fill the queue for others.
+ * Returns why the queue is full, or undefined if it has room. Jobs of restricted principals count only up to the share
+ * of all these principals together, so that they cannot fill the queue for trusted callers.
  */
 function beyondLimits(queue: QueueRow, { bytes, limits }: NewJob): Refusal | undefined {
   const { name } = queue;

@@ -30,8 +30,8 @@ type CountRow = { readonly topic: string; readonly messages: number; readonly by
 type Share = ReturnType<typeof sharesOf>;
 
 /**
- * Messages of topics without subscriptions, with running counts. Internally, `topic` is the stored form of a topic's
- * name.
+ * Opens the backlog: the messages of topics without subscriptions, with their counts. In rows and inner functions,
+ * `topic` is the stored form of a topic's name.
  */
 export function openBacklog(database: Database) {
   const insert = database.prepare(
@@ -98,7 +98,10 @@ export function openBacklog(database: Database) {
     add(row, -1, -row.bytes);
   }
 
-  /** Drops the message that `next` returns while a bound is exceeded and more than one message is left. Returns the number of dropped messages. */
+  /**
+   * Drops the messages that `next` returns, until the counts are within both bounds or only one message is left.
+   * Returns the number of dropped messages.
+   */
   function dropWhile(
     counted: () => CountRow | undefined,
     messages: number,
@@ -120,8 +123,8 @@ export function openBacklog(database: Database) {
   }
 
   /**
-   * Drops the oldest messages of a restricted principal beyond its share, then those of all restricted principals
-   * beyond theirs.
+   * Drops the oldest messages of a restricted principal until it is within its share. Then drops the oldest messages of
+   * any restricted principals until all of them together are within their common share.
    */
   function dropBeyondShare(principal: string, topic: string, bounds: BacklogBounds): number {
     const [inTopic, inTopicBytes, inAll, inAllBytes] = [
@@ -167,7 +170,7 @@ export function openBacklog(database: Database) {
     },
     /**
      * Drops the oldest messages until all bounds hold, messages of restricted principals first. Call it after `put`.
-     * Keeps the last message of the topic.
+     * A single message that exceeds a bound is kept.
      */
     dropBeyond({ topic, maker }: Pick<BacklogMessage, "topic" | "maker">, bounds: BacklogBounds): number {
       const name = stored(topic);

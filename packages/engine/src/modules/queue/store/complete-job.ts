@@ -23,13 +23,16 @@ export function openCompleteProcedures(
   const nextExpiry = database.prepare<{ readonly at: number }>(
     "SELECT expires_at AS at FROM jobs WHERE expires_at IS NOT NULL AND state < 3 ORDER BY expires_at LIMIT 1",
   );
-  /** Changes a job of the run. Throws Refusal `lease_lost`. */
+  /**
+   * Changes a job that the run has leased. `change` returns whether the next job of the group was unblocked. Throws
+   * Refusal `lease_lost`.
+   */
   function ofRun(lease: LeaseInput, change: (job: JobRow) => boolean): CompleteOutput {
     const job = jobs.leased(lease);
     return { queue: jobs.queues.byId(job.queue).name, unblocked: change(job) };
   }
 
-  /** Returns the jobs whose lease passes `isOrphaned` to their queues. Returns their number. */
+  /** Makes the leased jobs for which `isOrphaned` returns true ready again. Returns their number. */
   function releaseLeases(isOrphaned: (job: Leased) => boolean): number {
     let found = 0;
     for (const name of jobs.queues.names()) {
@@ -70,7 +73,7 @@ export function openCompleteProcedures(
       }),
     ),
     releaseRuns: write(({ runs }) => releaseLeases(({ lease_run }) => runs.includes(lease_run))),
-    // A run that joined since the request was made is not among its members.
+    // `members` was read when the request was made. So check also whether the run has joined the cluster since then.
     recover: write(({ members }) =>
       releaseLeases(({ lease_run }) => !members.includes(lease_run) && !runs.isMember(lease_run)),
     ),
@@ -78,7 +81,7 @@ export function openCompleteProcedures(
       const now = time.now();
       const ended = expiring.all(now, MAX_EXPIRED);
       for (const { seq } of ended) {
-        // An earlier one may have unblocked this job and so changed its state.
+        // Read the job again: the end of an earlier job of the group may have unblocked it and so changed its state.
         const job = jobs.find(seq);
         if (job !== undefined) jobs.end(job, "expired");
       }

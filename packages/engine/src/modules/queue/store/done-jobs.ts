@@ -11,13 +11,13 @@ const MAX_TRIMMED = 1_000;
 type DoneRow = Pick<JobRow, "seq" | "queue" | "principal" | "attempts" | "failed_at">;
 
 /**
- * Completes jobs that succeeded, and deletes them later: at the end of the transaction if their queue keeps too many,
- * because one statement then deletes those of all completions of a batch.
+ * Completes jobs that succeeded, and keeps them for some time. If a queue then has more done jobs than it may keep, the
+ * oldest are deleted at the end of the transaction, so that one statement deletes the surplus of a whole batch.
  */
 export class DoneJobs implements WriteBuffer {
   readonly #jobs: JobTable;
   readonly #time: StoreTime;
-  /** Limits of the queues that got done jobs in this transaction. */
+  /** `keep.count` of the queues that got done jobs in this transaction, by id of the queue. */
   readonly #limits = new Map<number, number>();
   readonly #ofRestricted: (queue: number, principal?: string) => DoneRow | undefined;
   readonly #oldest: (queue: number, limit: number) => readonly DoneRow[];
@@ -78,7 +78,7 @@ export class DoneJobs implements WriteBuffer {
       const surplus = Math.min(MAX_TRIMMED, queue.kept - count);
       if (surplus <= 0) continue;
       if (queue.restricted_kept > 0) {
-        // Each of their rows counts in a share.
+        // Delete row by row, because each done job of a restricted principal counts in the share of that principal.
         for (const row of this.#oldest(id, surplus)) this.#jobs.forget(row);
         continue;
       }
@@ -93,8 +93,9 @@ export class DoneJobs implements WriteBuffer {
   }
 
   /**
-   * A restricted principal displaces its own done jobs beyond its share, and all of them have at most half, so that the
-   * rest is left to trusted callers.
+   * Deletes the oldest done jobs of a restricted principal beyond its share. Also deletes the oldest done jobs of any
+   * restricted principals while all of them together have more than half of `count`, so that the other half is left to
+   * trusted callers.
    */
   #trimRestricted({ queue: id, principal }: JobRow, { count }: KeepDone): void {
     const { queues } = this.#jobs;

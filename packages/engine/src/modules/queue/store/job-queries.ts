@@ -36,7 +36,8 @@ export function openQueryProcedures(database: Database, jobs: JobTable, time: St
     dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
     done: listing("state = 5", "expires_at DESC, seq DESC", "(expires_at, seq) < (?, ?)"),
   };
-  // Delays are in the time of the log, instants on the wall clock.
+  // Two listings, because `due` is in the time of the log if the job has a delay, and on the wall clock if the job has
+  // a `runAt`.
   const afterDelays = listing(`state = 2 AND timed = ${AFTER_A_DURATION}`, "due, seq", "(due, seq) > (?, ?)");
   const atInstants = listing(`state = 2 AND timed = ${AT_AN_INSTANT}`, "due, seq", "(due, seq) > (?, ?)");
   const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>(
@@ -69,7 +70,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable, time: St
     return { result: row.result ?? undefined, endedAt: row.ended_at, durationMs: row.duration_ms };
   }
 
-  /** Returns how far the wall clock is ahead of the log. */
+  /** Returns how far the wall clock is ahead of the time of the log. */
   function skewMs(): number {
     return time.wall() - time.now();
   }
@@ -134,7 +135,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable, time: St
       bytes += row.bytes;
       if (page.length > 0 && bytes > maxBytes) break;
       const seen = view(row);
-      // Twenty failures with stacks may be much larger than the data.
+      // Count the failures too, because 20 failures with stacks may be much larger than the data.
       bytes += charactersIn(seen.failures) + (seen.outcome?.result?.length ?? 0);
       if (page.length > 0 && bytes > maxBytes) break;
       page.push(seen);

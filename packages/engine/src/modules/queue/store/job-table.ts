@@ -64,7 +64,9 @@ export function stateOf(state: number): JobState {
   return state === DEAD ? "dead" : "waiting";
 }
 
-/** Changes jobs and their counts. All procedures make each change of state here. */
+/**
+ * Changes jobs and their counts. All procedures change the state of jobs by this class, so that the counts are right.
+ */
 export class JobTable {
   readonly queues: QueueTable;
   readonly #bySeq: Statement<JobRow>;
@@ -144,7 +146,8 @@ export class JobTable {
   }
 
   /**
-   * Inserts a job: active with a lease, else in the state that follows from its time and its group. Returns its `seq`.
+   * Inserts a job and returns its `seq`. With a lease, the job is active. Without a lease, its state follows from its
+   * time and its group.
    */
   put(job: Omit<JobRow, "seq" | "state">, data: string, lease?: Lease): number {
     const state = lease === undefined ? this.#stateOfNew(job) : ACTIVE;
@@ -166,7 +169,7 @@ export class JobTable {
       baggage,
       principal,
     } = job;
-    // The order is that of the columns.
+    // In the order of INSERTED_COLUMNS.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
     const { rowid: seq } = this.#insert.run(
       ...values,
@@ -291,11 +294,11 @@ export class JobTable {
   }
 
   #deleteFailuresOf({ seq, attempts, failed_at }: Pick<JobRow, "seq" | "attempts" | "failed_at">): void {
-    // Only these jobs can have failures. A redriven job keeps the time of its failure.
+    // Other jobs have no failures: a redriven job has 0 attempts, but its `failed_at` is still set.
     if (attempts > 0 || failed_at !== null) this.#deleteFailures.run(seq);
   }
 
-  /** Counts done jobs of a principal that were added or deleted. */
+  /** Adds `by` to the number of done jobs that are kept, for the queue and for the share of the principal. */
   countKept({ queue, principal }: Pick<JobRow, "queue" | "principal">, by: number): void {
     const row = this.queues.byId(queue);
     row.kept += by;

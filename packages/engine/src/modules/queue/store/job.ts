@@ -4,7 +4,8 @@ export type { QueueCounts } from "@svc-runtime/protocol/listings";
 /** State of a stored job. */
 export type JobState = ListedJobState;
 /**
- * `cancelled` and `expired` jobs are deleted, and `done` ones some time after their end; only their dedupe keys remain.
+ * How a job ended. `cancelled` and `expired` jobs are deleted at once, `done` jobs some time after their end. After
+ * that, the store knows the state only while it remembers the job's dedupe key.
  */
 export type EndedState = EndedJob["state"];
 
@@ -18,7 +19,7 @@ export interface QueueLimits {
   readonly maxDead: number;
 }
 
-/** The restricted principal that made something. Undefined means a trusted caller or the engine. */
+/** The restricted principal that made a job or message. Undefined means a trusted caller or the engine. */
 export interface Maker {
   /** E.g. `role guest`, `prefix acme`. */
   readonly principal: string;
@@ -27,10 +28,10 @@ export interface Maker {
 
 /** A job to add. */
 export interface NewJob {
-  /** Unique; a UUID. */
+  /** Unique over all queues. */
   readonly id: string;
   readonly queue: string;
-  /** Undefined: the queue's server runs the job. */
+  /** Undefined: the `JobServer` of the queue runs the job. */
   readonly functionId: string | undefined;
   /** JSON. */
   readonly data: string;
@@ -38,8 +39,8 @@ export interface NewJob {
   /** The job does not run before this has passed. Undefined: it runs as soon as possible. */
   readonly delayMs?: number | undefined;
   /**
-   * The job does not run before this time on the wall clock, in milliseconds since 1970, which moves when the clock is
-   * set. Instead of `delayMs`.
+   * The job does not run before the wall clock of the engine shows this time, in milliseconds since 1970. If it is set,
+   * `delayMs` is ignored.
    */
   readonly runAt?: number | undefined;
   /** Jobs with a higher priority run first. */
@@ -56,16 +57,16 @@ export interface NewJob {
   readonly baggage?: string | undefined;
   readonly maker?: Maker | undefined;
   /**
-   * The restricted principal that provided the function when `maker` made the job. Functions of other providers may not
-   * run it. Undefined: any provider's function may.
+   * The restricted principal that provided the function when `maker` made the job. If another principal provides the
+   * function later, the job does not run. Undefined: the function of any principal may run the job.
    */
   readonly provider?: string | undefined;
   readonly limits: QueueLimits;
-  /** If the queue is full, the job is dropped and the others are added. */
+  /** True: if the queue is full, this job is dropped, and the other jobs of the same call are added nevertheless. */
   readonly mayBeDropped?: boolean | undefined;
 }
 
-/** If `duplicate`, the dedupe key was in use: `id` is the existing job, and nothing was stored. */
+/** If `duplicate`, the dedupe key or the id was in use: `id` is the id of the existing job, and nothing was stored. */
 export interface AddedJob {
   readonly id: string;
   readonly duplicate: boolean;
@@ -75,7 +76,7 @@ export interface AddedJob {
 
 /** A job that a runner has leased. */
 export interface LeasedJob {
-  /** Its number in the store. It changes with a redrive. */
+  /** Number of the job in the store. A redrive gives the job a new number. */
   readonly seq: number;
   readonly id: string;
   readonly queue: string;
@@ -149,7 +150,7 @@ export interface JobView {
   readonly maker: Maker | undefined;
   /** Set for dead letters: when the job failed for the last time. */
   readonly failedAt: number | undefined;
-  /** The last 20 failed attempts, oldest first. The last one is why a dead job died. */
+  /** The last 20 failed attempts, oldest first. The last one is the reason of a dead letter. */
   readonly failures: readonly FailedAttempt[];
 }
 

@@ -6,7 +6,7 @@ import { beyondShare } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 
 export function openManageProcedures(database: Database, jobs: JobTable, time: StoreTime) {
-  // In reverse order, so that deleting a job unblocks no other job that is deleted next.
+  // The newest first: deleting the oldest job of a group would first unblock the next job, only to delete it as well.
   const waiting = database.prepare<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`,
   );

@@ -17,7 +17,7 @@ export async function openQueueStore(
   { dataDir, openStore }: { readonly dataDir: string; readonly openStore: OpenStore },
 ): Promise<QueueStore> {
   const procedures = new URL("./procedures.js", import.meta.url);
-  // The limits of the queues bound a database in memory.
+  // A database in memory needs no limit of its own, because the limits of the queues bound its size.
   if (adapter.name === "in_memory") return openStore<JobProcedures>({ file: undefined, procedures });
   const shared = adapter.name === "cluster" ? LOG : undefined;
   const file = resolve(dataDir, adapter.name === "cluster" ? `cluster/${LOG}.db` : adapter.config.file_path);

@@ -25,7 +25,7 @@ export function openProcedures(
   const done = new DoneJobs(database, jobs, time);
   gather({
     flush() {
-      // Before the counts, which it changes.
+      // First, because this changes counts that `queues` writes.
       done.flush();
       queues.flush();
     },

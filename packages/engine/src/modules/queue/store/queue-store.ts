@@ -19,9 +19,9 @@ import type { BacklogBounds, BacklogCounts, BacklogMessage, Subscription } from 
 export interface TakeInput {
   readonly queue: string;
   readonly limit: number;
-  /** Maximum jobs of restricted principals among them. */
+  /** Maximum jobs of restricted principals among the taken jobs. */
   readonly restrictedLimit: number;
-  /** Maximum bytes of data together. The first job is taken in any case. */
+  /** Maximum bytes of data of all taken jobs together. The first job is taken even if it exceeds the maximum. */
   readonly maxBytes: number;
   /** Functions whose jobs are not taken. `""` means jobs without a function. */
   readonly except: readonly string[];
@@ -29,10 +29,10 @@ export interface TakeInput {
   readonly only?: readonly string[] | undefined;
   /**
    * `restrictedAfter` of the previous take: the search for jobs of restricted principals continues after this function.
-   * Undefined: it starts at the first.
+   * Undefined: the search starts at the first function.
    */
   readonly restrictedAfter?: string | undefined;
-  /** The run that gets the jobs. They are its until it completes or releases them, or is gone. */
+  /** The run that leases the jobs. A lease lasts until the run completes or releases the job, or is gone. */
   readonly run: string;
   /** Number of the take, unique within its run, for `undoTake`. */
   readonly take: number;
@@ -81,9 +81,9 @@ export interface PeekInput {
   readonly queue: string;
   readonly state: JobState;
   /**
-   * The last job of the previous page: its `seq`, and `at`, which is `runAt` of a delayed job, `failedAt` of a dead
-   * one, `expiresAt` of a done one, and otherwise 0. Undefined: the first page. Jobs are in the order of acceptance,
-   * delayed ones in the order of their due time, dead and done ones with the latest first.
+   * The last job of the previous page. `at` is `runAt` of a delayed job, `failedAt` of a dead letter, `expiresAt` of a
+   * done job, and otherwise 0. Undefined: the first page. Waiting and active jobs are sorted by acceptance, delayed
+   * jobs by the time when they are due. Dead letters and done jobs are sorted with the latest first.
    */
   readonly after?: { readonly seq: number; readonly at: number } | undefined;
   readonly offset?: number | undefined;
@@ -98,7 +98,7 @@ export interface RedriveInput {
   readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
   /** Functions that a restricted `maker` may call, each with its `provider` as in NewJob. */
   readonly functions?: readonly { readonly functionId: string; readonly provider: string | undefined }[] | undefined;
-  /** The restricted principal that redrives them. */
+  /** The restricted principal that redrives the dead letters. */
   readonly maker?: Maker | undefined;
   readonly limits: QueueLimits;
   readonly limit: number;
@@ -111,7 +111,7 @@ export interface HasJobsOutput {
 }
 
 export interface SubscriptionHolder extends Pick<Subscription, "topic" | "functionId"> {
-  /** Only in a cluster. */
+  /** The run that has a trigger of the subscription. Set only in a cluster. */
   readonly run?: string | undefined;
 }
 
@@ -129,9 +129,14 @@ export type JobProcedures = {
   readonly hasJobs: Read<TakeInput, HasJobsOutput>;
   /** Releases the jobs of a take whose result was lost. Returns their number. */
   readonly undoTake: Write<{ readonly run: string; readonly take: number }, number>;
-  /** The handler succeeded. Keeps the job with its result within the limits of `keep`, and deletes older ones. */
+  /**
+   * The handler succeeded. Keeps the job with its result, and deletes the oldest done jobs beyond the limits of `keep`.
+   */
   readonly done: Write<Outcome & LeaseInput & { readonly keep: KeepDone }, CompleteOutput>;
-  /** Deletes up to `limit` done jobs that were kept long enough. Returns their number; repeat until it is less. */
+  /**
+   * Deletes up to `limit` done jobs whose time to be kept has ended. Returns their number; repeat until it is less than
+   * `limit`.
+   */
   readonly dropDone: Write<{ readonly limit: number }, number>;
   /** The handler failed: the job waits for `delayMs` and keeps its place in its group. */
   readonly retry: Write<LeaseInput & { readonly failure: FailedAttempt; readonly delayMs: number }, CompleteOutput>;
@@ -139,7 +144,8 @@ export type JobProcedures = {
   readonly release: Write<LeaseInput, CompleteOutput>;
   readonly deadLetter: Write<LeaseInput & { readonly failure: FailedAttempt }, CompleteOutput>;
   /**
-   * Releases jobs that are leased by runs other than `members`, which are gone. Returns their number.
+   * Releases jobs whose lease belongs to a run that is not in `members`, because that run is gone. Returns their
+   * number.
    */
   readonly recover: Write<{ readonly members: readonly string[] }, number>;
   /** Releases jobs that are leased by these runs, which are gone for good. Returns their number. */
@@ -149,8 +155,8 @@ export type JobProcedures = {
 
   // Management.
   /**
-   * Deletes a job that does not run. Undefined: there is no such job. If the job is `active`, the caller cancels its
-   * call and then `drop`s it.
+   * Deletes a waiting or delayed job. Returns the job's state before the call; undefined if there is no such job. An
+   * active job is not deleted: the caller cancels its call and then calls `drop`.
    */
   readonly cancel: Write<
     { readonly id: string },
@@ -162,14 +168,14 @@ export type JobProcedures = {
   /** Deletes up to `limit` waiting or delayed jobs. Returns their number; repeat until it is less than `limit`. */
   readonly purge: Write<{ readonly queue: string; readonly limit: number }, number>;
   /**
-   * Returns dead letters to the end of their queue and group, with all their attempts available. They belong to `maker`
-   * then. Without `ids`: up to `limit` of them, the oldest first; repeat until there are none. With `ids`: all or none;
-   * refuses with `job_not_found` if one is not a dead letter of the queue. Refuses with `queue_full` if the new data
-   * exceeds `maxBytes`, or a restricted `maker` has no room in its share. With `functions`: if one of the jobs has
-   * another function, changes nothing and returns that function.
+   * Returns dead letters to the end of their queue and group, with all their attempts available again. The jobs belong
+   * to `maker` then. Without `ids`: up to `limit` dead letters, the oldest first; repeat until there are none. With
+   * `ids`: all or none; refuses with `job_not_found` if one of `ids` is not a dead letter of the queue. Refuses with
+   * `queue_full` in two cases: the new data exceeds `maxBytes`; a restricted `maker` has no room in its share. With
+   * `functions`: if a job calls a function that is not in this list, changes nothing and returns that function.
    */
   readonly redrive: Write<RedriveInput, number | { readonly functionId: string }>;
-  /** Deletes dead letters. With `ids`: all or none; refuses with `job_not_found`. Without: up to `limit` of them. */
+  /** Deletes dead letters. With `ids`: all or none; refuses with `job_not_found`. Without `ids`: up to `limit`. */
   readonly discard: Write<
     { readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number },
     number
@@ -177,8 +183,8 @@ export type JobProcedures = {
 
   // Topics.
   /**
-   * Stores the subscription, or its new config, and adds the backlog of the topic to its queue as `job`s, in order.
-   * Returns the number of jobs.
+   * Stores the subscription or its new config. Moves the messages of the topic's backlog to the queue of the
+   * subscription, in order: each message becomes a job with the members of `job`. Returns the number of these jobs.
    */
   readonly subscribe: Write<
     {
@@ -187,9 +193,9 @@ export type JobProcedures = {
       readonly config: string;
       /** As in Subscription. */
       readonly owner: string;
-      /** The run that has a trigger of it. Only in a cluster. */
+      /** The run that has a trigger of the subscription. Set only in a cluster. */
       readonly run?: string | undefined;
-      /** Maximum age of messages. Older ones are dropped. */
+      /** Maximum age of messages. Older messages are dropped. */
       readonly ageMs: number;
       readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage" | "maker">;
     },
@@ -201,13 +207,16 @@ export type JobProcedures = {
   readonly unsubscribe: Write<SubscriptionHolder, boolean>;
   /**
    * Deletes up to `limit` waiting or delayed jobs of a subscription that has ended. Returns their number; repeat until
-   * it is less than `limit`. Deletes nothing if it was subscribed again.
+   * it is less than `limit`. Deletes nothing if the function has subscribed again.
    */
   readonly purgeEnded: Write<
     Pick<Subscription, "topic" | "functionId"> & { readonly queue: string; readonly limit: number },
     number
   >;
-  /** Notes that subscriptions have a trigger: in a cluster, one of this run, which has no others. */
+  /**
+   * Notes that these subscriptions have a trigger now. In a cluster, `run` has these triggers, and triggers of no other
+   * subscriptions.
+   */
   readonly touchSubscriptions: Write<
     {
       readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[];
@@ -216,8 +225,8 @@ export type JobProcedures = {
     void
   >;
   /**
-   * Adds a message to the backlog of its topic. Returns how many others were dropped because of their age, and how many
-   * because of the bounds. Adds nothing if the topic has subscriptions.
+   * Adds a message to the backlog of its topic. Returns how many other messages were dropped: `old` because of their
+   * age, `dropped` because of the bounds. Adds nothing if the topic has subscriptions.
    */
   readonly addToBacklog: Write<
     { readonly message: BacklogMessage; readonly bounds: BacklogBounds },
@@ -233,7 +242,7 @@ export type JobProcedures = {
   readonly countsOf: Read<string, QueueCounts | undefined>;
   /**
    * Returns the ready jobs among the first 100 waiting jobs of the queue, in order of acceptance. `functionId`
-   * undefined: the queue's server runs the job.
+   * undefined: the `JobServer` of the queue runs the job.
    */
   readonly oldestReady: Read<string, readonly ReadyJob[]>;
   readonly peek: Read<PeekInput, readonly JobView[]>;

@@ -9,8 +9,8 @@ export interface QueueRow {
   readonly name: string;
   paused: number;
   /**
-   * The latest `due` of an immediate job. Later jobs get at least this value, so that they do not overtake when the
-   * clock is set back.
+   * The latest `due` of a job without a delay. Later jobs get at least this value, so that they do not run before
+   * earlier jobs if the clock is set back.
    */
   last_due: number;
   waiting: number;
@@ -53,7 +53,10 @@ const COLUMNS: readonly Column[] = [
   ...["restricted_depth", "restricted_bytes", "restricted_dead", "restricted_kept"],
 ] as Column[];
 
-/** The queues and their counts. Many jobs of a batch change one row, so rows are written once, before the commit. */
+/**
+ * The queues and their counts. Many jobs of a batch change the same row, so each row is written once, before the
+ * commit.
+ */
 export class QueueTable implements WriteBuffer {
   readonly shares: ShareTable;
   readonly #byName = new Map<string, QueueRow>();

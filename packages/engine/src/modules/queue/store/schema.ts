@@ -1,20 +1,20 @@
 /**
  * SQL of each schema version. Only append to it.
  *
- * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead, 5 done. `due` orders ready
- * jobs, and is when a delayed job may run. `timed`: 0 `due` is the time of acceptance, 1 `due` was computed from a
- * duration, 2 `due` is an instant that the caller chose. Instants are on the wall clock, like `created_at`, `failed_at` and
- * `ended_at`. Other times (`due`, `expires_at`, `seen_at`, `backlog.at`) are in the time of the log (`StoreTime`).
- * `function` is empty if the job names none. Data is in a separate table, so that a change of state does not write it
- * again.
+ * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead, 5 done. `due` orders
+ * ready jobs, and is when a delayed job may run. `timed`: 0 `due` is the time of acceptance, 1 `due` was computed from
+ * a duration, 2 `due` is an instant that the caller chose. Instants are on the wall clock, like `created_at`,
+ * `failed_at` and `ended_at`. Other times (`due`, `expires_at`, `seen_at`, `backlog.at`) are in the time of the log
+ * (`StoreTime`). `function` is empty if the job names none. Data is in a separate table, so that a change of state does
+ * not write it again.
  *
  * `principal` is the restricted principal that made the job, and `role` its role; it is empty for trusted callers. The
  * counts of queues cover all jobs; `restricted_*` and `shares` cover jobs of restricted principals, together and per
  * principal. `provider` is the restricted principal that provided the function when a restricted principal made the
  * job; no other provider's function runs it.
  *
- * `lease_run` is the run of the engine that runs an active job, and `lease_take` the number of the take, within that run,
- * that leased it.
+ * `lease_run` is the run of the engine that runs an active job, and `lease_take` the number of the take, within that
+ * run, that leased it.
  *
  * A done job is kept until `expires_at`, without its data. `result` is null if the result was not kept. `kept` counts
  * done jobs.
@@ -164,9 +164,9 @@ export const schema: readonly string[] = [
    ALTER TABLE queues ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE queues ADD COLUMN restricted_kept INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE shares ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
-  // Leases have no end of their own any more: they belong to a run.
+  // A lease no longer ends at a fixed time: it belongs to a run. So the column now holds the number of the take.
   "ALTER TABLE jobs RENAME COLUMN lease_until TO lease_take",
-  // Delays are in the time of the log, instants on the wall clock.
+  // The index contains `timed`, because `due` is in the time of the log for delays and on the wall clock for instants.
   `DROP INDEX delayed_jobs;
    CREATE INDEX delayed_jobs ON jobs (queue, timed, due, seq) WHERE state = 2`,
   // Which engines of a cluster have triggers of a subscription.

@@ -4,8 +4,8 @@ import type { QueueRow, QueueTable } from "./queue-table.ts";
 import { storedPrincipal } from "./share-table.ts";
 
 /**
- * Returns the part of a limit that each restricted principal may use, and that all of them may use together. The rest
- * is reserved for trusted callers.
+ * Returns two parts of a limit: `each` is for one restricted principal, `restricted` is for all restricted principals
+ * together. The rest is reserved for trusted callers.
  */
 export function sharesOf(limit: number): { readonly each: number; readonly restricted: number } {
   return { each: Math.max(1, Math.floor(limit / 8)), restricted: Math.max(1, Math.floor(limit / 2)) };
@@ -13,7 +13,7 @@ export function sharesOf(limit: number): { readonly each: number; readonly restr
 
 /**
  * Returns why the principal may not have one more job, or this many more bytes, on the queue; undefined if it may.
- * `isRedrive`: the job is one of its dead letters.
+ * `isRedrive`: the job was a dead letter until now, so the number of dead letters is not checked.
  */
 export function beyondShare(
   queue: QueueRow,
@@ -70,7 +70,8 @@ export function beyondShare(
       return new Refusal("queue_full", problem, { ...details, used: has, limit: each });
     }
     if (all + more <= restricted) continue;
-    // Failures may give a principal more dead letters than its share. The excess does not reduce the room of others.
+    // Failures may give a principal more dead letters than its share. Do not count the excess, so that it does not
+    // reduce the room of other principals.
     const counted = key === "max_dead" ? queues.shares.deadWithin(queue.id, each) : all;
     if (counted + more > restricted) {
       const problem = `restricted principals together have ${counted} ${what} on queue ${name}, and may have ${restricted} (half of ${key}): ${advice}`;

@@ -28,11 +28,11 @@ const MAX_DUE = 1_000;
 
 /**
  * Maximum number of functions in which one take searches for jobs of restricted principals. There is a limit because
- * these principals control the number of functions that have jobs. The next take continues after them.
+ * these principals control the number of functions that have jobs. The next take continues after these functions.
  */
 const MAX_RESTRICTED_FUNCTIONS = 100;
 
-/** The search ends when this many jobs of restricted principals were read. */
+/** A take stops its search when it has read this many jobs of restricted principals. The next take continues. */
 const MAX_RESTRICTED_ROWS = 2_000;
 
 interface Candidates {
@@ -182,7 +182,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
 
   /** Returns true only if a take right after adding these jobs certainly returns all of them and no other job. */
   function takesAll(added: readonly NewJob[], queue: QueueRow, { limit, maxBytes, except, only }: TakeInput): boolean {
-    // Other jobs that are ready or due would come first, or have a share in the limit.
+    // The take could return other jobs that are ready or due instead of the added jobs.
     if (queue.paused === 1 || queue.waiting > 0 || queue.restricted_depth > 0 || isDue(queue)) return false;
     const bytes = added.reduce((sum, job) => sum + job.bytes, 0);
     if (added.length > limit || (added.length > 1 && bytes > maxBytes)) return false;

@@ -49,7 +49,10 @@ export function openTopicProcedures(
     if (run !== undefined) release.run(stored(topic), stored(functionId), run);
   }
 
-  /** Returns whether a member has a trigger of the subscription, in stored form. Forgets runs that are gone. */
+  /**
+   * Returns whether a run that is a member of the cluster has a trigger of the subscription. Deletes the entries of
+   * other runs. Both names are in stored form.
+   */
   function isHeld(topic: string, functionId: string): boolean {
     let isFound = false;
     for (const { run } of holders.all(topic, functionId)) {

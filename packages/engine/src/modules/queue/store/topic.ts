@@ -8,7 +8,7 @@ export interface Subscription {
   readonly config: string;
   /** How long the subscription has had no trigger, in milliseconds. */
   readonly unseenMs: number;
-  /** The restricted principal that subscribed. Empty: a trusted one. */
+  /** The restricted principal that subscribed. Empty: a trusted worker subscribed. */
   readonly owner: string;
 }
 
@@ -26,13 +26,14 @@ export interface BacklogMessage {
 
 /**
  * Bounds of the backlog. Beyond a bound the oldest messages are dropped. A restricted principal may use an eighth of
- * each bound, and all of them together half of it. Their messages never displace a trusted caller's.
+ * each bound, and all restricted principals together may use half of it. Messages of restricted principals never
+ * displace messages of trusted callers.
  */
 export interface BacklogBounds {
-  /** Per topic. */
+  /** Maximum messages and bytes of each topic. */
   readonly messages: number;
   readonly bytes: number;
-  /** For all topics together. */
+  /** Maximum messages and bytes of all topics together. */
   readonly allMessages: number;
   readonly allBytes: number;
   readonly ageMs: number;

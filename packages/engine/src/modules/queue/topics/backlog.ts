@@ -29,7 +29,7 @@ export class Backlog {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Monotonic time of the last warning per topic, the latest last. */
+  /** Monotonic time of the last warning per topic. The topic with the latest warning is last. */
   readonly #warned = new Map<string, number>();
 
   constructor(parts: { readonly store: QueueStore; readonly clock: Clock; readonly log: Logger }) {
@@ -39,8 +39,8 @@ export class Backlog {
   }
 
   /**
-   * Stores a message; resolves when it is on disk, with false if the topic has subscriptions by now. Rejects with
-   * CallError `payload_too_large` or `storage_failed`.
+   * Stores a message and resolves with true when it is on disk. Resolves with false, without storing the message, if
+   * the topic has subscriptions by now. Rejects with CallError `payload_too_large` or `storage_failed`.
    */
   async keep(
     id: string,

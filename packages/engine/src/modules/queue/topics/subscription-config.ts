@@ -4,7 +4,10 @@ import type { QueueSettings } from "../queue-settings.ts";
 const DAY_S = 24 * 3_600;
 const YEAR_MS = 365 * DAY_S * 1_000;
 
-/** `queue_config` of a `durable:subscriber` trigger, with the keys that published clients know. Members that are null count as absent. */
+/**
+ * `queue_config` of a `durable:subscriber` trigger, with the keys that published clients send. A member that is null
+ * means the same as a missing member.
+ */
 export const subscriptionConfigSchema = z.strictObject({
   type: z
     .enum(["standard", "fifo"], { error: "must be 'standard' or 'fifo'" })
@@ -55,12 +58,12 @@ export function groupOf({ type }: SubscriptionConfig): string | undefined {
   return type === "fifo" ? GROUP : undefined;
 }
 
-/** Returns the queue settings of a subscription. Missing keys have the value of `base`. */
+/** Returns the queue settings of a subscription. For most missing keys, the value of `base` applies. */
 export function settingsOfSubscription(config: SubscriptionConfig, base: QueueSettings): QueueSettings {
   const { type, maxRetries, concurrency, visibilityTimeout, delaySeconds, backoffType, backoffDelayMs } = config;
   return {
     ...base,
-    // The group of a subscription's jobs does not depend on their data.
+    // Also for fifo subscriptions, because the group of their jobs comes from `groupOf`, not from a field of the data.
     type: "standard",
     groupField: undefined,
     priorityField: undefined,

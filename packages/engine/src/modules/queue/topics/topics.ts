@@ -35,11 +35,11 @@ interface Known {
   readonly queue: string;
   config: SubscriptionConfig;
   settings: QueueSettings;
-  /** Monotonic time when the subscription last had a trigger; negative for the time before this run. */
+  /** Monotonic time when the subscription last had a trigger. It may be negative, if that was before this run. */
   seenAt: number;
   /** The restricted principal that subscribed. Empty: a trusted worker did. */
   owner: string;
-  /** Monotonic time of the last warning that it is full. */
+  /** Monotonic time of the last warning that the queue of the subscription is full. */
   warnedAt: number;
   /** Set while the subscription has a trigger. */
   server: JobServer | undefined;
@@ -65,8 +65,9 @@ export interface Published {
  * restarts of worker and engine; messages published meanwhile wait on its queue. Messages published before the first
  * subscription wait in the topic's backlog.
  *
- * The state here is ahead of the store by the calls in progress, and the store runs calls in order. So a message enters
- * the backlog before a subscription takes the backlog, or the subscription's queue afterwards.
+ * The state here is newer than the state of the store while calls to the store are in progress. The store runs calls in
+ * order. So no message is lost when a topic gets its first subscription: a message enters the backlog before the
+ * subscription takes the backlog over, or it enters the queue of the subscription afterwards.
  */
 export class Topics {
   readonly #parts: TopicsParts;
@@ -96,7 +97,7 @@ export class Topics {
         log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", {
           ...subscription,
         });
-      // Another engine may have subscribed it meanwhile.
+      // Another engine may have stored this subscription during the start, and `#follow` has added it then.
       if (this.#byTopic.get(subscription.topic)?.has(subscription.functionId) === true) continue;
       const seenAt = core.clock.monotonic() - subscription.unseenMs;
       this.#add({ ...subscription, config: config ?? {}, seenAt });
@@ -135,7 +136,7 @@ export class Topics {
     if (known.length === 0) {
       const limits = { maker, maxBytes: this.#base.maxJobBytes };
       if (await this.#backlog.keep(messageId, topic, data, trace, limits)) return { messageId, subscriptions: 0 };
-      // Another engine has subscribed, which this one knows by now.
+      // Another engine has stored a subscription to the topic, and this engine has applied that write by now.
       known.push(...(this.#byTopic.get(topic)?.values() ?? []));
       if (known.length === 0)
         throw new CallError("overloaded", `the subscriptions to ${topic} just changed; try again`);
@@ -159,8 +160,8 @@ export class Topics {
   }
 
   /**
-   * Subscribes a trigger's function to a topic. `config` replaces the subscription's config. The undo keeps the
-   * subscription, without a server.
+   * Subscribes a trigger's function to a topic. `config` replaces the subscription's config. The undo removes the
+   * server but keeps the subscription.
    */
   subscribe(
     topic: string,
@@ -172,7 +173,7 @@ export class Topics {
     const { core } = this.#parts;
     const found = this.#byTopic.get(topic)?.get(functionId);
     const owner = ownerOf(principal);
-    // The caller could otherwise change how the owner's messages are delivered, and end the subscription by
+    // If this were allowed, the caller could change how the owner's messages are delivered, and end the subscription by
     // unsubscribing.
     if (found !== undefined && owner !== "" && found.owner !== owner) {
       const whose = found.owner === "" ? "a trusted worker" : "another principal";
@@ -208,26 +209,26 @@ export class Topics {
     this.#remember(known, 1);
   }
 
-  /** This run, as the one that has a trigger. Undefined without a cluster. */
+  /** Id of this run, under which the store notes its triggers. Undefined without a cluster. */
   get #holder(): string | undefined {
     const { store } = this.#parts.core;
     return store.isShared ? store.run : undefined;
   }
 
-  /** Lets another engine end the subscription. */
+  /** Notes in the store that this run has no trigger of the subscription, so that another engine can end it. */
   #release({ topic, functionId }: Known): void {
     const { core, log } = this.#parts;
     const run = this.#holder;
     if (run === undefined || this.#stopped) return;
     core.store
       .call("releaseSubscription", { topic, functionId, run })
-      // The next sweep does it.
+      // After a failure, the next sweep does the same.
       .catch((error: unknown) => log.debug("subscription cannot be released", { topic, functionId, error }));
   }
 
   /**
-   * True if the state here does not have this own write yet: in a cluster, only the store knows whether a subscription
-   * ends.
+   * True if a write of this run has not changed the state here yet. This happens only in a cluster, where the store
+   * decides whether a subscription ends.
    */
   #isAhead({ procedure, input }: AppliedWrite<JobProcedures>): boolean {
     if (!this.#parts.core.store.isShared) return false;
@@ -235,7 +236,7 @@ export class Topics {
     return procedure === "subscribe" && this.#byTopic.get(input.topic)?.has(input.functionId) !== true;
   }
 
-  /** Follows the subscriptions that other engines change. */
+  /** Applies a stored change of subscriptions to the state here, usually a change that another engine made. */
   #follow({ procedure, input, output }: AppliedWrite<JobProcedures>): void {
     const now = this.#parts.core.clock.monotonic();
     if (procedure === "subscribe") {
@@ -252,7 +253,7 @@ export class Topics {
       if (!output) return;
       const known = this.#byTopic.get(input.topic)?.get(input.functionId);
       if (known === undefined) return;
-      // It goes on if this engine still has its trigger.
+      // If this engine still has a trigger of the subscription, store the subscription again.
       if (known.server === undefined) this.#forget(known);
       else this.#remember(known, 1);
     } else if (procedure === "touchSubscriptions") {
@@ -263,7 +264,7 @@ export class Topics {
     }
   }
 
-  /** Returns whether it was known. */
+  /** Removes a subscription from the state here. Returns false if it was removed already. */
   #forget(known: Known): boolean {
     const { topic, functionId } = known;
     const ofTopic = this.#byTopic.get(topic);
@@ -319,7 +320,7 @@ export class Topics {
             messages,
           });
       },
-      // The subscription stays stored, and the sweep deletes it later.
+      // The subscription stays stored. A later sweep deletes it; without a cluster, only after the next start.
       (error: unknown) => this.#parts.log.warn("subscription cannot be deleted", { topic, functionId, error }),
     );
   }
@@ -366,7 +367,10 @@ export class Topics {
     if (known.server !== undefined) core.serve(known.queue, known.server);
   }
 
-  /** Stores the subscription, and retries until this works: otherwise the backlog would wait for the next start. */
+  /**
+   * Stores the subscription. Retries until this works, because otherwise the backlog's messages would not be delivered
+   * before the next start.
+   */
   #remember(known: Known, attempt: number): void {
     const { core, log } = this.#parts;
     const { topic, functionId, queue, config, settings, owner } = known;
@@ -415,7 +419,7 @@ export class Topics {
     const { store } = this.#parts.core;
     const { topic, functionId, queue } = known;
     if (this.#byTopic.get(topic)?.get(functionId) !== known) return 0;
-    // In a cluster it goes on if another engine has a trigger of it, which only the store knows.
+    // In a cluster, the subscription goes on if another engine has a trigger of it. Only the store knows this.
     if (!store.isShared) this.#forget(known);
     if (!(await store.call("unsubscribe", { topic, functionId, run: this.#holder }))) return 0;
     // If the function has subscribed again, its messages stay. The store checks this too, for other engines.
@@ -432,8 +436,8 @@ export class Topics {
   }
 
   /**
-   * Deletes subscriptions without a trigger, and old messages of the backlog. Runs an hour after the start at first, so
-   * that triggers can return.
+   * Deletes subscriptions that have had no trigger for `FORGET_AFTER_MS`, and old messages of the backlog. The first
+   * sweep is an hour after the start, so that workers can register their triggers again before it.
    */
   async #sweep(): Promise<void> {
     const { core, log } = this.#parts;

@@ -5,7 +5,7 @@ import type { CallOptions, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { JobServer } from "../queue-core.ts";
 
-/** Settings that all triggers served here have. */
+/** Settings that the triggers of both types have, `queue` and `durable:subscriber`. */
 export interface WithCondition {
   readonly conditionFunctionId: string | undefined;
 }
@@ -20,13 +20,16 @@ export class BoundFunctions implements JobServer {
   readonly #directory: Pick<Directory, "functionById">;
   readonly #bound: Bound[] = [];
   readonly #takenProblem: string | undefined;
-  /** True if the jobs are reserved for triggers of trusted workers: one is bound, or lapsed and may return. */
+  /**
+   * True if the jobs are reserved for triggers of trusted workers: such a trigger is bound, or has lapsed and may
+   * return.
+   */
   #isReservedForTrusted = false;
   #turn = 0;
 
   /**
-   * `takenProblem` is the error of restricted triggers while the jobs are reserved for trusted workers. Undefined: all
-   * triggers share the jobs.
+   * `takenProblem` is the problem that restricted triggers report while the jobs are reserved for trusted workers.
+   * Undefined: jobs are never reserved, and all triggers share them.
    */
   constructor(directory: Pick<Directory, "functionById">, takenProblem?: string) {
     this.#directory = directory;

@@ -12,10 +12,11 @@ import {
   subscriberTriggerSettings,
 } from "./settings.ts";
 
-/** Reads jobs, as a subscription does. */
+/** A caller that may call this function may read all jobs. So it may also subscribe to topics. */
 const SHOWS_JOBS = "queue::peek";
 /**
- * Removes jobs of all callers from a queue, as a trigger on it does: other triggers do not get the jobs that it got.
+ * A caller that may call this function may remove all jobs from a queue. Only such a caller may bind a trigger on a
+ * queue, because jobs that one trigger gets are lost for the other triggers.
  */
 const REMOVES_JOBS = "queue::purge";
 
@@ -133,7 +134,7 @@ export class QueueTriggers {
       throw error;
     }
     this.#bySubscription.set(topic, ofTopic.set(functionId, functions));
-    // The subscription outlives its trigger.
+    // The subscription goes on after its trigger has ended, so its function must be remembered.
     if (binding.principal.isTrusted) this.#context.rememberFunction(functionId);
     const queue = queueOfSubscription(topic, functionId);
     this.#wakeOnChange(binding, queue);
@@ -148,7 +149,7 @@ export class QueueTriggers {
       this.#wakers.delete(binding.id);
       remove();
       if (functions.size > 0) {
-        // Restricted triggers may have got no jobs until now.
+        // If the removed trigger was the last one of a trusted worker, restricted triggers get jobs from now on.
         this.#core.wake(queue);
         return;
       }

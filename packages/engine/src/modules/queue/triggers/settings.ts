@@ -10,7 +10,7 @@ const condition = (skipped: string) =>
     .nullish()
     .meta({ description: `Called first with the same payload; if it returns \`false\`, ${skipped}` });
 
-/** A name of `what`, e.g. `the queue`: 1 to 256 bytes. */
+/** Schema of a name of 1 to 256 bytes. `what` is the named thing in error messages, e.g. `the queue`. */
 export const nameSchema = (what: string) =>
   z.string().superRefine((text, context) => {
     const problem = nameProblem(text, what);
@@ -23,7 +23,10 @@ export interface QueueTriggerSettings extends WithCondition {
   readonly queue: string;
 }
 
-/** Config of a `queue` trigger. Strict, because a misspelled condition would pass every job. */
+/**
+ * Config of a `queue` trigger. Unknown keys are rejected, because a trigger with a misspelled condition would run every
+ * job.
+ */
 export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
   .strictObject({
     queue: nameSchema("the queue").meta({
