@@ -3,14 +3,16 @@ export interface AddressFacts {
   readonly bridgeUrl: () => string;
   /** The engine's token for the workers. Absent: no token. */
   readonly token?: string | undefined;
-  /** Returns true if published clients, which read no token variable, need the token in the address. Default never. */
+  /**
+   * Returns true if III_URL must contain the token, because published clients read no token variable. Default: never.
+   */
   readonly tokenInUrl?: () => boolean;
 }
 
 /**
- * Returns the variables with which a local worker connects to the engine. III_URL is for the published clients
- * (decision 29). If the entry sets its own token, which may have fewer rights, the worker does not get the engine's
- * token.
+ * Returns the variables with which a local worker connects to the engine. SVC_URL is for our SDKs, III_URL is for
+ * published clients. If the entry sets its own token (SVC_TOKEN), the worker does not get the engine's token, because
+ * the entry's token may have fewer rights.
  */
 export function addressVariables(
   facts: AddressFacts,

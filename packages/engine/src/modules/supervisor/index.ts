@@ -7,7 +7,7 @@ import { Supervisor, type SupervisorConfig, type SupervisorDeps } from "./superv
 export type { ModuleStatus, WorkerStatus } from "./status.ts";
 export type { SupervisorConfig, SupervisorDeps } from "./supervisor.ts";
 
-// The config loader has validated and completed the entries.
+// Only checks that entries are objects, because the config loader has validated and completed them.
 const isEntry = (value: unknown): boolean => typeof value === "object" && value !== null;
 const config = z.object({
   workers: z.array(z.custom<LocalWorkerEntry>(isEntry)),

@@ -26,8 +26,8 @@ export interface MemoryLimitsOptions {
 }
 
 /**
- * Checks each second and ends processes that exceed their memory limit. Memory shared by several processes counts for
- * each.
+ * Checks each second and ends processes that exceed their memory limit. Memory that several processes share is counted
+ * once for each of them.
  */
 export class MemoryLimits {
   readonly #options: MemoryLimitsOptions;
@@ -44,7 +44,7 @@ export class MemoryLimits {
       this.#check()
         .catch(this.#options.onError)
         .finally(() => {
-          // `stop` was called meanwhile.
+          // Start no further check if `stop` was called during this one.
           if (this.#cancel === undefined) return;
           this.#cancel = undefined;
           this.begin();
@@ -71,7 +71,7 @@ export class MemoryLimits {
       if (groupId === undefined) continue;
       const figures = await Promise.all(membersOf(groupId, processes).map(({ pid }) => readProcess(pid)));
       const used = figures.reduce((sum, found) => sum + (found?.rssBytes ?? 0), 0);
-      // The process may have been replaced meanwhile; its successor must not be ended.
+      // The process may have been replaced during the check. The new process must not be ended.
       if (used > limit && process.groupId === groupId)
         process.end(`it used ${inMiB(used)} of memory, more than its limit of ${inMiB(limit)},`);
     }

@@ -1,12 +1,12 @@
 import { uptime } from "node:os";
 import { readProcess } from "../../local-workers/process-figures.ts";
 
-/** Minimum time between two samples, in milliseconds. A shorter one gives inaccurate values. */
+/** Minimum time between two samples, in milliseconds. A shorter time gives inaccurate values. */
 const MIN_INTERVAL_MS = 500;
 const TICK_MS = 10;
 
 export interface Usage {
-  /** Null if the system does not report it, or nothing runs. */
+  /** Null if the operating system does not report it, or no process runs. */
   readonly memoryBytes: number | null;
   /** Percent of one core, since the previous sample or since the processes started. */
   readonly cpuPercent: number | null;

@@ -55,7 +55,9 @@ interface ReplicaProcess {
   plan: RunPlan | undefined;
 }
 
-/** How long a replaced process may finish its calls before SIGTERM. Most SDKs then let it finish the others. */
+/**
+ * How long a replaced process may finish its calls before it gets SIGTERM. With most SDKs it then finishes the rest.
+ */
 const DRAIN_MS = 5_000;
 
 /** Output of programs whose port is in use: Node's code, or the message of the C library. */
@@ -119,9 +121,9 @@ export class Replica {
   }
 
   /**
-   * Starts a new process. When it is ready, it gets all further calls, and the previous one is stopped after its last
-   * call. Resolves when the previous process has ended. If the new process does not become ready, resolves when it has
-   * ended; the previous one keeps running.
+   * Starts a new process. When the new process is ready, it gets all further calls, and the previous process is stopped
+   * after its last call. Resolves when the previous process has ended. If the new process does not become ready, the
+   * previous process keeps running; resolves when the new process has ended.
    */
   async replace(plan: RunPlan, { graceMs, signal }: ReplaceOptions): Promise<ReplaceResult> {
     const next = this.#createProcess();
@@ -176,8 +178,8 @@ export class Replica {
   }
 
   /**
-   * Waits until the previous process has no calls in flight. Not every worker finishes its calls after SIGTERM, and a
-   * worker behind npm or another launcher gets the signal twice.
+   * Waits until the previous process has no calls in flight, for two reasons: not every worker finishes its calls after
+   * SIGTERM; a worker that was started by npm or another launcher gets the signal twice.
    */
   async #finishCalls(): Promise<void> {
     const former = this.#previous?.process;
@@ -203,7 +205,7 @@ export class Replica {
   #onCrashed(member: ReplicaProcess, reason: string): void {
     const next = this.#next;
     if (member === this.#current && next !== undefined) {
-      // A restart would run the same files as the new process.
+      // Do not restart the process, because it would run the same files as the new process, which takes over now.
       member.process.stop({ graceMs: 0 }).catch(() => {});
       this.#takeOver(next);
       return;
@@ -243,7 +245,7 @@ export class Replica {
           },
           crashed: (end, next) => {
             const reason = (next.reason ?? "").replace(/^it /, "");
-            // The failure of a replacement is logged with its consequence.
+            // The crash of a replacement is logged later, together with its consequence.
             if (member !== this.#next) this.#logLine(reason);
             for (const logEntry of held.take()) parts.telemetry.log(logEntry);
             this.#log.warn("worker process crashed", {

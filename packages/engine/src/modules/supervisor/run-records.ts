@@ -14,11 +14,12 @@ import {
 import { killMembers, RunMembers, signalProcess } from "../../local-workers/run-members.ts";
 
 /**
- * The launchers of a killed engine end its processes. This grace period is for processes whose launcher was killed too.
+ * Time between SIGTERM and SIGKILL for processes that a killed engine left behind. Usually their launchers end them, so
+ * this is for processes whose launcher was killed too.
  */
 const LEFTOVER_GRACE_MS = 2_000;
 const CHECK_EVERY_MS = 50;
-/** After SIGKILL the kernel ends a process; this is the maximum wait for it. */
+/** Maximum time in which the operating system must have ended a process after SIGKILL. */
 const KILL_WAIT_MS = 5_000;
 
 const recordSchema = z.object({
@@ -48,7 +49,7 @@ export class RunRecords {
 
   async add(worker: string, { group, runId }: { readonly group: number; readonly runId: string }): Promise<void> {
     const identity = await identityOf(group);
-    // The process has already ended.
+    // The process has already ended, so there is nothing to record.
     if (identity === undefined) return;
     const record: RunRecord = {
       worker,
@@ -93,7 +94,7 @@ async function readRecord(file: string): Promise<RunRecord | undefined> {
   try {
     return recordSchema.parse(JSON.parse(await readFile(file, "utf8")));
   } catch {
-    // An incomplete record: its process ended with its launcher.
+    // The record is incomplete. Nothing is left to end, because the process ended together with its launcher.
     return undefined;
   }
 }
@@ -113,13 +114,13 @@ class LeftoverRun {
     const marked = (await this.#marked?.find()) ?? [];
     const inGroup = (await this.#groupLeft()).filter(({ pid }) => !marked.some((member) => member.pid === pid));
     const left = [...marked, ...inGroup.map((entry) => ({ ...entry, isNested: false }))];
-    // This engine may have been started by a process of the run. It and its ancestors are not leftovers.
+    // This engine may have been started by a process of the run. So this engine and its ancestors are not leftovers.
     const ours = left.length === 0 ? undefined : await ancestorsOf(process.pid);
     return left.filter(({ pid }) => ours?.has(pid) !== true);
   }
 
   async end(): Promise<void> {
-    // A nested engine stops its own workers.
+    // Workers of a nested engine get no SIGTERM here, because the nested engine stops them.
     for (const entry of await this.membersLeft()) if (!entry.isNested) await signalProcess(entry, "SIGTERM");
     if (await this.#isGoneWithin(LEFTOVER_GRACE_MS)) return;
     await killMembers(() => this.membersLeft());

@@ -47,7 +47,7 @@ export class StatusStream {
   #flush(): void {
     this.#cancelBatch = undefined;
     if (this.#stream.subscribers === 0) {
-      // The next subscriber gets everything.
+      // The next subscriber gets a snapshot of all units.
       this.#published.clear();
       return;
     }

@@ -79,14 +79,14 @@ export const workerStatusSchema = z.object({
     .array(z.string())
     .meta({ description: `The last lines of its output: ${DEFAULT_TAIL} unless the call asks for more` }),
 }) satisfies z.ZodType<WorkerStatus>;
-/** The status of a module of the engine, as its host reports it. */
+/** The status of a module, as the module host of the engine reports it. */
 export interface ModuleStatus {
   readonly name: string;
   readonly state: "running" | "failed" | "starting";
   readonly reason?: string | undefined;
 }
 
-/** Returns the part of a unit's status that needs no information from the system. */
+/** Returns the part of a unit's status that needs no information from the operating system. */
 export function unitSummary(
   unit: Unit,
 ): Pick<
@@ -170,7 +170,7 @@ type OfProcesses =
   | "log_file"
   | "tail";
 
-/** Status members of something without a process of the engine. */
+/** Returns the status members for modules and remote workers, for which the engine runs no process. */
 function noProcess(): Pick<WorkerStatus, OfProcesses> {
   return {
     problem: null,

@@ -31,9 +31,11 @@ import type { WorkerState } from "./worker-state.ts";
 
 /** States of a worker that becomes ready without outside help. */
 const STARTING: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "backing_off"]);
-/** Maximum time to stop all workers. The engine aborts a module that takes 10 s to stop. */
+/** Maximum time to stop all workers. It is less than 10 s, because the engine then aborts a module that is stopping. */
 const ENGINE_STOP_GRACE_MS = 9_000;
-/** Minimum time that each group of workers gets, if some depend on others. */
+/**
+ * Minimum time in which each group of workers can stop. There are several groups if workers depend on other workers.
+ */
 const GROUP_RESERVE_MS = 500;
 /** How long a call waits for an unknown name, because the config file may have just been edited. */
 const UNKNOWN_NAME_WAIT_MS = 5_000;
@@ -48,7 +50,7 @@ export interface SupervisorDeps extends AddressFacts {
   readonly runDir: string;
   readonly claims: WorkerClaims;
   readonly standby: WorkerStandby;
-  /** The modules of the config file. */
+  /** Returns the status of the modules of the config file. */
   readonly moduleStates: () => readonly ModuleStatus[];
 }
 
@@ -78,7 +80,9 @@ export class Supervisor {
   readonly #waits: WaitList;
   readonly #memoryLimits: MemoryLimits;
   readonly #stream: StatusStream;
-  /** Dependencies in the current config. A unit whose dependencies alone changed is not restarted. */
+  /**
+   * Dependencies in the current config, by name. The entries of units may be older: new dependencies restart no unit.
+   */
   #dependsOn: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #usage = new UsageMeter();
   /** Calls that wait for log lines. */
@@ -133,7 +137,8 @@ export class Supervisor {
     }
     for (const entry of commands) {
       const kind = { readyWhen: "running", restart: entry.restart } as const;
-      // Most commands cannot run twice, e.g. because of a port, and the engine sends them no calls.
+      // No overlap: most commands cannot run twice at a time, e.g. because of a port. And the engine sends commands no
+      // calls, so nothing is interrupted.
       this.#add(entry, {
         preparation: commandPreparation(entry),
         kind,
@@ -155,7 +160,7 @@ export class Supervisor {
     const reserveMs = Math.min(GROUP_RESERVE_MS, ENGINE_STOP_GRACE_MS / Math.max(1, groups.length));
     for (const [index, names] of groups.entries()) {
       const forOthersMs = reserveMs * (groups.length - 1 - index);
-      // Later groups may use the remaining time of earlier ones.
+      // A group may also use the time that earlier groups did not need.
       const graceMs = Math.max(reserveMs, deadlineMs - this.#context.clock.monotonic() - forOthersMs);
       await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
     }
@@ -238,9 +243,9 @@ export class Supervisor {
   }
 
   /**
-   * Resolves when the worker is in one of the states `until`, or after `timeoutMs`; for a module, as soon as it is not
-   * starting. Throws `worker_not_found` if no config has the name within 5 s, `overloaded` if too many calls wait,
-   * `call_cancelled` if the call is cancelled.
+   * Resolves when the worker is in one of the states `until`, or after `timeoutMs`. For a module, resolves as soon as
+   * it is not starting. Throws in three cases: `worker_not_found` if the config does not have the name within 5 s;
+   * `overloaded` if too many calls wait; `call_cancelled` if the call is cancelled.
    */
   async wait(name: string, options: WaitOptions): Promise<WorkerStatus> {
     if (this.#waits.size >= MAX_WAITS)
@@ -348,7 +353,7 @@ export class Supervisor {
   }
 }
 
-/** The position of an entry in the file, and its dependencies, do not affect running processes. */
+/** Ignores the position of an entry in the file, and its dependencies, because they do not affect running processes. */
 function needsNoRestart(a: SupervisedEntry, b: SupervisedEntry): boolean {
   const relevant = (entry: SupervisedEntry): unknown => ({
     ...entry,

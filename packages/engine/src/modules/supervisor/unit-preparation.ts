@@ -12,11 +12,11 @@ export interface RunPlan {
   /** Absolute path of the working folder. */
   readonly folder: string;
   /**
-   * Returns the variables, without those of the entry. Called at each start. Values from env files are those that were
-   * read with the plan.
+   * Returns the variables of the manifest and of env files, without the variables of the entry. Called at each start.
+   * Env files are not read again: their values are from the time when the plan was read.
    */
   readonly environment: () => Readonly<Record<string, string>>;
-  /** Watched files. False: none. */
+  /** Watched files. False: no file is watched. */
   readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
   /** Variables from env files. Their values are never shown. */
@@ -47,8 +47,8 @@ export interface UnitPreparation {
   /** Throws UnitPreparationError. */
   read(): Promise<RunPlan>;
   /**
-   * Returns the plan of an installed unit, with the current env files, because an install is slow and may write them.
-   * Throws UnitPreparationError.
+   * Returns the plan with the current values of env files. Called after the install, because an install is slow and may
+   * write env files. Throws UnitPreparationError.
    */
   withVariables(plan: RunPlan): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;

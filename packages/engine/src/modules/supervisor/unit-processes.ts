@@ -27,7 +27,7 @@ export class UnitProcesses {
     return this.current.some((process) => process.groupId !== undefined);
   }
 
-  /** True if a process is ready, so it can serve while a new one starts. */
+  /** True if a process is ready. It can serve calls while a new process starts. */
   get hasReady(): boolean {
     return this.current.some(isReady);
   }
@@ -56,8 +56,9 @@ export class UnitProcesses {
   }
 
   /**
-   * Replaces one process after another, until a new one does not become ready. Processes that are not ready serve no
-   * calls: they are stopped and started, after the others have shown that the change works.
+   * Replaces the ready processes one after another. Stops if a new process does not become ready. Processes that are
+   * not ready serve no calls, so they are not replaced but stopped and started. This comes last, when the replaced
+   * processes have shown that the change works.
    */
   async replace(plan: RunPlan, options: ReplaceOptions): Promise<ReplaceResult> {
     const { signal } = options;

@@ -23,19 +23,19 @@ export interface UnitParts extends ReplicaParts {
   readonly preparation: UnitPreparation;
   /** Default: a worker. */
   readonly kind?: ProcessKind;
-  /** Whether a new process may start while the previous one serves. */
+  /** True if a new process may start while the previous process serves calls. */
   readonly overlap: boolean;
   /** Returns the dependencies that are not ready. Called repeatedly. */
   readonly waitsFor: () => readonly { readonly name: string; readonly how: string }[];
   /** Resolves when `waitsFor` returns an empty list. Rejects when the signal aborts. */
   readonly othersReady: (signal: AbortSignal) => Promise<void>;
-  /** Limits that are not enforced here, as a sentence. */
+  /** Limits that are not enforced on this operating system, as a sentence. */
   readonly unenforced: string | undefined;
-  /** True if it was stopped by a call and stays stopped. */
+  /** True if the unit was stopped by a call, so it does not start by itself. */
   readonly isHeld: boolean;
   /** Resolves when no process of an earlier engine runs any more. */
   readonly leftoversEnded: Promise<void>;
-  /** Called when everything of the unit is registered. */
+  /** Called when a process of the unit has registered everything. */
   readonly onReady: () => void;
   /** Called when the status of the unit, or of one of its processes, may have changed. */
   readonly onChange: () => void;
@@ -56,7 +56,9 @@ interface StartOptions {
   readonly reinstall?: boolean;
 }
 
-/** A worker or command that the engine keeps running: its preparation, dependencies, processes, log and watched files. */
+/**
+ * A worker or command that the engine keeps running: its preparation, dependencies, processes, log and watched files.
+ */
 export class Unit {
   readonly entry: SupervisedEntry;
   readonly output: LogFile;
@@ -68,13 +70,13 @@ export class Unit {
   #phase: Phase = { name: "waiting" };
   /** Why a change is not used, while the previous processes keep running. */
   #problem: string | undefined;
-  /** Monotonic time of the start of the failed replacement, if that is the problem. */
+  /** Monotonic time when the failed replacement started. Undefined if `#problem` is another one. */
   #triedAtMs: number | undefined;
   #plan: RunPlan | undefined;
-  /** Runtime of the manifest that was read last, which may not run yet. */
+  /** Runtime in the manifest that was read last. Processes may still run by an earlier manifest. */
   #runtime: RuntimeKind | undefined;
   #wasReady = false;
-  /** True if a new process could not listen on its port while the previous one ran. */
+  /** True if a new process could not listen on its port because the previous process still ran. */
   #needsPortAlone = false;
   #isHeld: boolean;
   #work: Promise<void> = Promise.resolve();
@@ -121,7 +123,7 @@ export class Unit {
     return this.#parts.preparation;
   }
 
-  /** Starts it for the first time, unless it is held. Further calls do nothing. */
+  /** Starts the unit for the first time, unless `isHeld` is true. Further calls do nothing. */
   begin(): void {
     if (this.#begun) return;
     this.#begun = true;
@@ -211,7 +213,7 @@ export class Unit {
     return Math.max(...this.#processes.current.flatMap(({ readyAtMs }) => readyAtMs ?? []));
   }
 
-  /** True until it is ready for the first time, for a limited time. */
+  /** True until the unit is ready for the first time, but at most for `READY_TIMEOUT_MS`. */
   get isAwaited(): boolean {
     return (
       !this.#wasReady &&
@@ -221,7 +223,7 @@ export class Unit {
     );
   }
 
-  /** True if it was stopped by a call and not started since. */
+  /** True if the unit was stopped by a call and has not been started since. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
@@ -230,7 +232,7 @@ export class Unit {
     return (await Promise.all(this.processes.map((process) => process.pids()))).flat();
   }
 
-  /** Starts it if it does not run: after a stop, or immediately after a failure. */
+  /** Starts the unit if it does not run. If it waits for a restart after a failure, starts it at once. */
   start(): void {
     const { state } = this.status;
     if (
@@ -261,8 +263,8 @@ export class Unit {
     this.output.line("svc", "stop requested");
     this.#startController.abort();
     this.#enter({ name: "stopping" });
-    // Processes get the signal at once. The cancelled start may still be in progress, so they are stopped again after
-    // it.
+    // Stop the processes at once. The cancelled start may still be in progress and start processes, so stop the
+    // processes again when it has ended.
     this.#work = Promise.all([this.#processes.stop({ graceMs: STOP_GRACE_MS }), this.#work])
       .then(() => this.#processes.stop({ graceMs: STOP_GRACE_MS }))
       .then(() => {
@@ -299,7 +301,7 @@ export class Unit {
     if (this.#ended) return;
     this.#isHeld = false;
     this.output.line("svc", why);
-    // Set the state now, so that a later wait does not see the old one.
+    // Set the state now, so that a later call of `worker::wait` does not see the old state.
     if (options.keepsRunning === true) {
       this.#enter({ name: "installing" });
       this.#begin({ reinstall: true });
@@ -340,7 +342,7 @@ export class Unit {
   }
 
   async #bringUp(signal: AbortSignal, options: StartOptions): Promise<void> {
-    // All files are read after this, so only later changes count.
+    // Make the current files the reference. All files are read after this, so earlier changes need no restart.
     await this.#files.rebase();
     let plan = await this.#readWatched((preparation) => preparation.read());
     if (signal.aborted || plan === undefined) return;
@@ -360,7 +362,7 @@ export class Unit {
     if (signal.aborted) return;
     this.#plan = plan;
     this.#problem = undefined;
-    // Not reported yet: until the first process starts, all are stopped.
+    // Do not report this phase yet: until the first process starts, the state would be `stopped`.
     this.#phase = { name: "running" };
     this.#processes.start(plan);
   }
@@ -393,7 +395,9 @@ export class Unit {
     return true;
   }
 
-  /** Otherwise a crashed process would restart during an install, or before its dependencies are ready. */
+  /**
+   * Cancels the restart of a crashed process. It would restart during an install, or before its dependencies are ready.
+   */
   async #endBackOff(): Promise<void> {
     // Report this first, because a worker with stopped processes is not a stopped worker.
     if (this.#phase.name === "running" || this.#phase.name === "replacing") this.#enter({ name: "waiting" });
@@ -412,17 +416,17 @@ export class Unit {
   }
 
   /**
-   * Returns a plan that matches its files, or whose changes will be reported. Returns undefined after a failure, which
-   * it records.
+   * Returns a plan whose files are watched: it matches them, or a change of them will be reported. Returns undefined
+   * after a failure, which is recorded.
    */
   async #readWatched(how: (preparation: UnitPreparation) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     let plan = await this.#read(how);
-    // A new watch does not report edits from before it began, and one of them may have changed what to watch.
+    // A new watch does not report changes from before it began. Such a change may concern the plan, so read it again.
     while (plan !== undefined && !this.#ended && (await this.#files.watch(plan))) plan = await this.#read(how);
     return plan;
   }
 
-  /** Returns undefined after a failure, which it records. */
+  /** Returns undefined after a failure, which is recorded. */
   async #read(how: (preparation: UnitPreparation) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     for (;;) {
       try {
@@ -431,7 +435,7 @@ export class Unit {
         return plan;
       } catch (error) {
         if (!(error instanceof UnitPreparationError)) throw error;
-        // A new watch does not report edits from before it began. One of them may have fixed the error.
+        // A new watch does not report changes from before it began. Such a change may have fixed the error.
         if (!this.#ended && (await this.#files.watchAsBefore(this.#plan))) continue;
         await this.#fail(error.message);
         return undefined;
@@ -460,9 +464,9 @@ export class Unit {
         onProgress: (line) => this.output.line("install", line),
       });
       this.#log.info("dependencies of a worker installed", { durationMs });
-      // Report lock files that the install wrote now, while they are known to need no restart.
+      // Report the lock files that the install wrote now: in the phase `installing`, their changes cause no restart.
       await this.#files.compare();
-      // Later changes are compared with the files read now.
+      // Changes from now on are compared with the files that were just read.
       this.#enter({ name: "waiting" });
       return "installed";
     } catch (error) {
@@ -489,13 +493,13 @@ export class Unit {
     if (runsOn) this.output.line("svc", "the previous processes keep running");
     this.#problem = runsOn ? reason : undefined;
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
-    // A crashed process must not restart now, because the state would not show it.
+    // A crashed process must not restart now, because the state `failed` would not show it.
     if (!runsOn) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
   #filesChanged(paths: readonly string[]): void {
     if (this.#ended || this.#isHeld) return;
-    // Ignore lock files that an install writes, and sources, which are read only when the processes start.
+    // During an install, ignore the lock files that it writes. Ignore sources too, because processes read them later.
     const forInstall = paths.some((path) => concernsInstall(this.#runtime, path) || isManifest(path));
     if (this.#phase.name === "installing" && !forInstall) return;
     const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
@@ -514,8 +518,8 @@ export class Unit {
 }
 
 /**
- * True for compiled kinds: an install writes a new program, and a running process keeps the old one. Other kinds may
- * load packages at any time.
+ * True for compiled kinds: an install writes a new program, and a running process goes on with the old program.
+ * Processes of other kinds may load packages at any time, so an install may break them.
  */
 function isCompiled({ manifest }: RunPlan): boolean {
   return manifest !== undefined && kindRules[manifest.kind].isCompiled;

@@ -1,10 +1,10 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** Interval of checks, because changes of modules are not reported. */
+/** Interval of checks. They are needed because changes of modules are not reported. */
 const CHECK_EVERY_MS = 100;
 
-/** Calls that wait for a condition. They check it on each `checkAll`, and ten times a second. */
+/** Calls that wait for a condition. The conditions are checked on each `checkAll`, and ten times a second. */
 export class WaitList {
   readonly #clock: Clock;
   readonly #checks = new Set<() => void>();

@@ -25,8 +25,8 @@ export interface ConnectionsOptions {
 }
 
 /**
- * Assigns connections to supervised processes: by the process group of the connection's pid, or else by name (decision
- * 29). Reports the owner to the kernel and the process.
+ * Assigns connections to supervised processes: by the process group of the connection's pid, and if there is no match,
+ * by name. Reports the owner of a connection to the engine's kernel (`claims`), and the connection to its process.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -58,7 +58,7 @@ export class Connections {
     this.#undecided.clear();
   }
 
-  /** Call when processes may have begun or ended to be on standby. */
+  /** Call when a process may have gone on standby, or may no longer be on standby. */
   standbyChanged(): void {
     if (this.#undecided.size === 0 || this.#mayBeStandby) return;
     this.#options.standby.assign({ inService: this.#undecided });
@@ -114,7 +114,8 @@ export class Connections {
     if (this.#owners.has(id)) return;
     if (!this.#firstSeenMs.has(id)) {
       this.#firstSeenMs.set(id, this.#options.clock.monotonic());
-      // Before its first registration: a new process must not get a call before it is ready.
+      // Put the connection on standby before its first registration, because a new process must not get a call before
+      // it is ready.
       if (this.#mayBeStandby && this.#options.directory.workerById(id)?.principal === null) {
         this.#undecided.add(id);
         this.#options.standby.assign({ standby: [id] });
@@ -126,10 +127,11 @@ export class Connections {
 
   async #findOwner(id: string): Promise<void> {
     const view = this.#options.directory.workerById(id);
-    // Local workers have the token. A restricted connection is not one of them, whatever its name.
+    // Local workers have the engine's token. So a restricted connection is not a local worker, even if its name
+    // matches.
     if (view === undefined || view.principal !== null) return;
     if (view.internal) {
-      // Before its introduction a connection is internal too, and may still be a worker.
+      // A connection that has not introduced itself yet is internal too. It may be a worker, so do not decide yet.
       if (view.kind !== "worker") this.#decide(id, false);
       return;
     }

@@ -3,7 +3,7 @@ import { type CommandEnd, describeEnd, type ProcessGroup } from "../../local-wor
 import { RestartPolicy } from "../../local-workers/restart-policy.ts";
 import type { ProcessStatus } from "./worker-state.ts";
 
-/** If there is no registration for this time, the worker has registered everything (decision 29). */
+/** If a worker that has registered something registers nothing more for this time, it has registered everything. */
 const QUIET_MS = 300;
 export const READY_TIMEOUT_MS = 120_000;
 /** Time between SIGTERM and SIGKILL. */
@@ -32,7 +32,7 @@ export interface WorkerProcessOptions {
 }
 
 export interface ProcessKind {
-  /** `registered`: when it has registered everything (decision 29); `running`: after running for a second. */
+  /** `registered`: ready when it has registered everything; `running`: ready after running for a second. */
   readonly readyWhen: "registered" | "running";
   /** `on_failure`: restarts unless its exit code was 0. */
   readonly restart: "always" | "on_failure" | "never";
@@ -84,7 +84,7 @@ export class WorkerProcess {
   #restarts = 0;
   #wasReady = false;
   #endedFor: string | undefined;
-  /** True until it takes over, if it starts while the process that it replaces runs. */
+  /** True if the process was started to replace a running process, and has not taken over yet. */
   #isReplacement = false;
   #isReplaced = false;
   #readyAtMs: number | undefined;
@@ -248,7 +248,7 @@ export class WorkerProcess {
     this.#group = group;
     this.#options.observer.started(group);
     this.#await({ wasReady: false });
-    // `ended` never rejects, and what follows it does not throw.
+    // `ended` never rejects, and `#afterEnd` does not throw.
     void group.ended.then((end) => this.#afterEnd(end));
   }
 
@@ -337,7 +337,7 @@ export class WorkerProcess {
     return this.#endedFor === undefined ? `it ${describeEnd(end)}` : `${this.#endedFor} and was ended`;
   }
 
-  /** It does not restart any more. It runs on until `stop`. */
+  /** Cancels planned restarts. The process runs on until `stop`. */
   #retire(): void {
     this.#cancelTimer();
     this.#cancelQuietTimer();

@@ -8,7 +8,7 @@ export interface ProcessStatus {
   readonly reason: string | undefined;
 }
 
-/** A worker with several processes has the first of these states that one of them has. */
+/** A worker with several processes has the first of these states that one of its processes has. */
 const WORST_FIRST: readonly WorkerState[] = [
   "failed",
   "crash_looping",

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
 
-/** How long entries are held. SDKs send them after 0.1 s, or when 64 wait. */
+/** How long entries are held. Our SDKs send an entry after 0.1 s, or earlier when 64 entries wait. */
 const HELD_MS = 2_000;
 const MAX_HELD = 64;
 
@@ -22,7 +22,8 @@ export class HeldEntries {
   }
 
   /**
-   * Returns the entries of the last 2 s and forgets all. Most were sent already: the receiver drops duplicates by id.
+   * Returns the entries of the last 2 s and forgets all entries. The SDK has already sent most of them, but the
+   * receiver drops duplicates by id.
    */
   take(): readonly LogEntry[] {
     const since = this.#clock.monotonic() - HELD_MS;

@@ -4,18 +4,21 @@ import { shortened } from "./log-file.ts";
 const MAX_LINES = 20;
 
 /**
- * A line that names an error counts as the cause of the exit only within this number of later lines: about the longest
- * stack that programs print.
+ * A line that names an error counts as the cause of the exit only if no more than this many lines of standard error
+ * follow it. The longest stacks that programs print have about this many lines.
  */
 const MAX_LINES_AFTER_ERROR = 60;
-/** A line that names an error, e.g. `TypeError: x is not a function`, `worker.ts:5:9: ERROR: Expected "}"`, `panic: boom`. */
+/**
+ * A line that names an error, e.g. `TypeError: x is not a function`, `worker.ts:5:9: ERROR: Expected "}"`, `panic:
+ * boom`.
+ */
 const NAMES_ERROR = /^(?:Uncaught )?[\w.$]*(?:Error|Exception)\b|: ERROR: |^panic: |\bpanicked at\b/;
 /** A stack frame, or the last line of Node's crash report. */
 const IS_STACK_LINE = /^\s+at |^Node\.js v\d/;
 
 /**
- * The last lines of one process. The log file does not contain this, because a process and its replacement write to it
- * at the same time.
+ * The last lines of one process. They cannot be read from the log file, because a process and its replacement write to
+ * the same file at the same time.
  */
 export class LastLines {
   #lines: string[] = [];
@@ -49,8 +52,8 @@ export class LastLines {
   }
 
   /**
-   * The latest line of standard error that names an error, or else the last one that is not a stack frame. Empty if
-   * there is none.
+   * The latest line of standard error that names an error. Without such a line, the latest line that is not a stack
+   * frame. Without any line, empty.
    */
   get newestError(): string {
     return this.#namedError !== "" && this.#linesSinceNamed <= MAX_LINES_AFTER_ERROR

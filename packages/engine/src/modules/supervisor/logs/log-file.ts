@@ -11,8 +11,9 @@ const FILES = 3;
 /** Maximum characters that wait for the disk. Further lines are dropped and counted. */
 const MAX_WAITING_LENGTH = 1024 * 1024;
 /**
- * Per window, a worker may write this many bytes, and its output may use this many milliseconds of the engine's time
- * (e.g. a megabyte of empty lines is slow). Beyond it the worker waits, so that the engine can do other work.
+ * In each window of `WINDOW_MS`, the engine reads at most this many bytes of a worker's output, and spends at most this
+ * many milliseconds on it (e.g. a megabyte of empty lines takes long). At a limit the engine stops reading for a while,
+ * so that it can do other work. The worker may have to wait then.
  */
 const MAX_READ_BYTES_PER_WINDOW = 1024 * 1024;
 const MAX_WORK_MS_PER_WINDOW = 20;
@@ -25,7 +26,7 @@ export interface LogFileOptions {
   /** Absolute path. Its folder is created if it is missing. */
   readonly file: string;
   readonly clock: Clock;
-  /** Called when the file cannot be written, once until it can be written again. */
+  /** Called when the file cannot be written. Not called again before a write has succeeded. */
   readonly onProblem: (error: Error) => void;
   /** Default 10 MiB. */
   readonly maxFileBytes?: number;
@@ -91,7 +92,10 @@ export class LogFile {
     return () => this.#onWritten.delete(listener);
   }
 
-  /** Reads a process's output to its end. `onLine` also gets each line; its time counts as the worker's. */
+  /**
+   * Reads a process's output to its end. `onLine` also gets each line; its run time counts against the limit per
+   * window.
+   */
   capture(stream: string, readable: Readable, onLine?: (line: string) => void): void {
     const lines = new LineSplitter((line) => {
       this.line(stream, line);
@@ -113,7 +117,7 @@ export class LogFile {
       windowWorkMs += nowMs - startMs;
       if (windowBytes < MAX_READ_BYTES_PER_WINDOW && windowWorkMs < MAX_WORK_MS_PER_WINDOW) return;
       readable.pause();
-      // Excess time is paid back, so that the share holds over time.
+      // If the work took longer than the limit, pause for longer in proportion, so that the limit holds on average.
       const restMs = Math.max(
         windowStartMs + WINDOW_MS - nowMs,
         (windowWorkMs * WINDOW_MS) / MAX_WORK_MS_PER_WINDOW - WINDOW_MS,
@@ -151,7 +155,7 @@ export class LogFile {
   }
 
   async #writeAll(): Promise<void> {
-    // Collects lines of the same turn, so that one write takes them all.
+    // Wait for the other lines of this turn of the event loop, so that one write takes all of them.
     await Promise.resolve();
     while (this.#waiting.length > 0 || this.#dropped > 0) {
       const text = this.#take();

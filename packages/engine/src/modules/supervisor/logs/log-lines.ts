@@ -15,7 +15,7 @@ export interface LogLine {
   /** ISO 8601. */
   readonly time: string;
   readonly stream: LogStream;
-  /** The replica that wrote it, from 1. Null if there is only one, or the line belongs to none. */
+  /** Number of the replica that wrote the line, from 1. Null if there is one replica, or the line belongs to none. */
   readonly replica: number | null;
   readonly text: string;
 }
@@ -50,11 +50,13 @@ interface OpenFile {
   readonly handle: FileHandle;
   readonly inode: number;
   readonly size: number;
-  /** Hash of the beginning of the file: a new file may get the inode of a removed one. */
+  /**
+   * Hash of the beginning of the file. The inode is not enough, because a new file may get the inode of a removed file.
+   */
   readonly mark: string;
 }
 
-/** Bytes of the first line that are hashed. It begins with a time, so they identify the file. */
+/** Maximum bytes of the first line that are hashed. The line begins with a time, so these bytes identify the file. */
 const MARK_BYTES = 256;
 /** Mark of a file without a complete line. */
 const NO_MARK = "0";
@@ -86,7 +88,7 @@ export async function lastLines(
       if (found.length >= options.count || budget < 0 || length > MAX_RESULT_LENGTH) break;
       const line = parseLine(text);
       if (line === undefined) continue;
-      // Lines are in the order of time, so earlier ones need no check.
+      // Lines are in the order of time, so all lines before this one are too old as well.
       if (isOlder(line, options.filter)) break;
       if (!matchesStream(line, options.filter)) continue;
       found.push(line);
@@ -110,7 +112,7 @@ export async function linesAfter(
 ): Promise<LinesRead> {
   const position = positionOf(options.cursor);
   return withFiles(files, async (opened) => {
-    // A shorter file was rewritten by another program.
+    // A file that is shorter than the position is not the same file any more: another program has rewritten it.
     const at = opened.findIndex(
       (file) =>
         file.inode === position.inode &&
@@ -159,7 +161,7 @@ async function withFiles<T>(files: readonly string[], read: (opened: readonly Op
       if (handle === undefined) continue;
       handles.push(handle);
       const { ino, size } = await handle.stat();
-      // A rotation between two calls shows one file under two names.
+      // If the log is rotated between two of these calls, the same file is opened under two names.
       if (!opened.some(({ inode }) => inode === ino))
         opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
     }
@@ -191,7 +193,7 @@ async function* linesBackwards({ handle }: OpenFile, end: number): AsyncGenerato
     const bytes = Buffer.concat([await readAt(handle, Math.max(0, at - CHUNK_BYTES), at), rest]);
     const first = bytes.indexOf(10);
     const isFirstChunk = at <= CHUNK_BYTES;
-    // Text before the first newline may begin in the previous chunk.
+    // Text before the first newline may be the end of a line that begins in the previous chunk.
     const whole = isFirstChunk ? bytes : first < 0 ? Buffer.alloc(0) : bytes.subarray(first + 1);
     rest = isFirstChunk ? Buffer.alloc(0) : first < 0 ? bytes : Buffer.from(bytes.subarray(0, first + 1));
     const lines = whole.toString("utf8").split("\n");

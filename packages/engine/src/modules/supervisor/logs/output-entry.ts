@@ -82,8 +82,8 @@ export function outputEntry(line: OutputLine): LogEntry | undefined {
 }
 
 /**
- * Returns the error that a line reports: for a JSON line of level error its message and the message of the caught
- * error, for other lines the text. Undefined for a JSON line of a lower level.
+ * Returns the error that a line reports. For a JSON line of level error or higher: its message and the message of the
+ * caught error. For a JSON line of a lower level: undefined. For any other line: the line itself.
  */
 export function errorIn(text: string): string | undefined {
   const json = text.startsWith("{") ? jsonWithLevel(text) : undefined;
@@ -118,7 +118,7 @@ function jsonWithLevel(text: string): { readonly members: Attributes; readonly s
   return severity === undefined ? undefined : { members, severity };
 }
 
-/** Converts an error field, as our SDKs write it, into OpenTelemetry's exception attributes. */
+/** Returns a member of a JSON line as attributes. An error in the form of our SDKs becomes the exception attributes. */
 function attributesOf(name: string, value: AttributeValue): Attributes {
   if ((name !== "error" && name !== "err") || typeof value !== "object" || value === null || isList(value))
     return { [name]: value };

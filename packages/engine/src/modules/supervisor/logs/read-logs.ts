@@ -60,8 +60,8 @@ export const logsOutput = z.object({
 export type LogsOutput = z.output<typeof logsOutput>;
 
 /**
- * Returns lines of a log file for `worker::logs`. Waits for new lines if there are none after the cursor, unless the
- * engine is shutting down.
+ * Returns lines of a log file for `worker::logs`. If there are no lines after the cursor, waits up to `wait_ms` for new
+ * lines. Does not wait while the engine is shutting down.
  */
 export async function readLogs(
   output: LogFile,
@@ -84,7 +84,7 @@ export async function readLogs(
     try {
       const read = await linesAfter(output.files, { cursor: at, count, filter });
       const leftMs = deadlineMs - clock.monotonic();
-      // Lines that do not match need not be read again.
+      // Continue after the lines that did not match, so that they are not read again.
       at = read.cursor;
       gap ||= read.hasGap;
       if (read.lines.length > 0 || leftMs <= 0 || draining.aborted) return result(read);

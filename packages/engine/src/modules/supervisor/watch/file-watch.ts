@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { PathWatch } from "../../../file-events/path-watch.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** A file may be missing for a moment while it is replaced. */
+/** Time from the last event to the comparison. A file may be missing for a moment while it is replaced. */
 const DEBOUNCE_MS = 300;
 
 export interface FileWatchOptions {
@@ -59,7 +59,7 @@ export class FileWatch {
 
   /** Returns the names of files whose content has changed since the last call. */
   async #changes(): Promise<string[]> {
-    // Armed first, so that a change after the read raises an event.
+    // Arm the watch before reading, so that a change after the read raises an event.
     this.#watch.arm();
     const changed: string[] = [];
     for (const file of this.#options.files) {

@@ -14,25 +14,25 @@ import { PathWatch } from "../../../file-events/path-watch.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
 
-/** An editor or a checkout changes several files; they count as one change. */
+/** Time from the last event to the scan. An editor or a checkout changes several files, which count as one change. */
 const DEBOUNCE_MS = 300;
 /** Maximum wait while events continue. */
 const LONGEST_WAIT_MS = 3_000;
-/** Larger files count by size and time, not by content. */
+/** Larger files are compared by size and time, not by content. */
 const MAX_HASHED_BYTES = 1024 * 1024;
 const MAX_KNOWN_FILES = 20_000;
 /** Maximum number of files that are read at the same time. */
 const MAX_CONCURRENT_READS = 32;
 /**
- * A file may be saved twice within one tick of its file system's clock: 2 s on FAT, 1 s on HFS+, 4 ms on ext4. A file that is younger than this is
- * therefore read again by the next scan, although its times are the same.
+ * A file may be saved twice within one tick of its file system's clock: 2 s on FAT, 1 s on HFS+, 4 ms on ext4. A file
+ * that is younger than this is therefore read again by the next scan, although its times are the same.
  */
 const SETTLED_AGE_MS = 2_500;
 /** Maximum lag of the times of files behind the clock of the process. */
 const MAX_CLOCK_LAG_MS = 20;
 /**
- * A file that changes this often within a minute is written by the worker itself, and restarting for it would never
- * end.
+ * A file that changes more often than this within a minute is probably written by the worker itself. It is no longer
+ * watched, because each restart would change it again.
  */
 const NOISY_CHANGES = 20;
 const NOISY_WINDOW_MS = 60_000;
@@ -84,7 +84,8 @@ interface Scan {
 /**
  * Reports when files of a worker's folder have other content than before; a touch is no change.
  *
- * Events only say which folder to scan. Each folder is armed before it is read, so that a change is found by that read or raises an event.
+ * Events only say which folder to scan. Each folder is armed (registered for events) before it is read, so that each
+ * change is found by that read or raises an event.
  */
 export class SourceWatch {
   readonly #options: SourceWatchOptions;
@@ -111,7 +112,7 @@ export class SourceWatch {
     this.#options = options;
     const { folder, clock, include = [], always, named = [] } = options;
     const isIgnored = ignoreRule(options.ignore, include);
-    // Ignored folders are not read, except for those on the way to a named file.
+    // Ignored folders are not read, except for folders that contain a named file at any depth.
     this.#ignored = (path) => isIgnored(path) && !named.some((file) => file === path || file.startsWith(`${path}/`));
     const isIncluded = pathRule(include);
     this.#included =
@@ -121,7 +122,8 @@ export class SourceWatch {
       onEvent: (event) => this.#notice(event),
       onProblem: (message) => this.#problem(message),
     });
-    // Its problems are not reported: the parent folder may be unreadable without harm, and exhausted limits are reported by the other watch.
+    // Problems of this watch are not reported: an unreadable parent folder does no harm, and `#watch` reports exhausted
+    // limits.
     this.#rootWatch = new PathWatch({
       paths: [folder],
       clock,
@@ -156,7 +158,10 @@ export class SourceWatch {
     if (name === undefined || this.#mayMatter(childOf(path, name), isStructural)) this.#markDirty(path);
   }
 
-  /** Returns false for events that need no scan, e.g. of a log file that the worker appends to: they would prolong the debounce of other changes. */
+  /**
+   * Returns false for events that need no scan, e.g. of a log file that the worker appends to: they would prolong the
+   * debounce of other changes.
+   */
   #mayMatter(path: string, isStructural: boolean): boolean {
     if (this.#ignored(path)) return false;
     return isStructural || this.#folders.has(path) || (this.#included(path) && !this.#muted.has(path));
@@ -198,10 +203,13 @@ export class SourceWatch {
     return this.#work;
   }
 
-  /** Scans folders and all new ones below them. Returns the paths of files that were added, removed or have other content. */
+  /**
+   * Scans folders and all new ones below them. Returns the paths of files that were added, removed or have other
+   * content.
+   */
   async #scan(folders: readonly string[], isBaseline: boolean): Promise<ReadonlySet<string>> {
     const scan: Scan = { changed: new Set(), isBaseline };
-    // Parents first: if one was removed, those below it are done.
+    // Parents first: if a folder was removed, the folders below it are removed with it and need no scan.
     const queue = [...folders].sort().map((path) => ({ path, isDirty: true }));
     let shortage: unknown;
     for (const { path, isDirty } of queue) {
@@ -219,14 +227,17 @@ export class SourceWatch {
     return scan.changed;
   }
 
-  /** Arms a folder and then reads it, if that is needed. Returns the sub-folders to scan next. Throws if the process is short of resources. */
+  /**
+   * Arms a folder and then reads it, if that is needed. Returns the sub-folders to scan next. Throws if the process is
+   * short of resources.
+   */
   async #scanFolder(
     path: string,
     isDirty: boolean,
     scan: Scan,
   ): Promise<{ readonly path: string; readonly isDirty: boolean }[]> {
     const folder = this.#folders.get(path) ?? (path === "" ? this.#addFolder("") : undefined);
-    // Removed with its parent.
+    // The folder was removed with its parent.
     if (folder === undefined) return [];
     const nowMs = Date.now();
     const outcome = await this.#arm(path, folder);
@@ -255,7 +266,7 @@ export class SourceWatch {
     const stats = await (path === "" ? stat(absolute) : lstat(absolute)).catch(() => undefined);
     if (stats?.isDirectory() !== true) return "missing";
     const identity = folderIdentity(stats);
-    // Another folder has other sub-folders, even if their names are the same.
+    // If another folder is at this path now, its sub-folders are other folders too, even if their names are the same.
     if (folder.identity !== identity) this.#disarmBelow(path, folder);
     folder.identity = identity;
     return this.#watch.arm(absolute, identity);
@@ -293,7 +304,7 @@ export class SourceWatch {
     for (let start = 0; start < names.length && !this.#closed; start += MAX_CONCURRENT_READS) {
       const some = names.slice(start, start + MAX_CONCURRENT_READS);
       const results = await Promise.allSettled(some.map((name) => this.#scanFile(path, folder, name, scan)));
-      // Thrown once all have ended, so that a late result never replaces one of the next scan.
+      // Throw only when all reads have ended, so that a late result never replaces a result of the next scan.
       for (const result of results) if (result.status === "rejected") throw result.reason;
     }
   }
@@ -310,10 +321,11 @@ export class SourceWatch {
     const known = folder.files.get(name);
     if (known === undefined && this.#knownFiles >= MAX_KNOWN_FILES) return this.#scanUncompared(filePath, folder, scan);
     const file = join(this.#options.folder, filePath);
-    // Times first, content second: a save in between leaves the older times with the newer content, and raises an event.
+    // Read the times before the content. After a save in between, the older times are stored with the newer content,
+    // but the save raises an event, so the file is read again.
     const nowMs = Date.now();
     const stats = await orUndefined(lstat(file, { bigint: true }));
-    // A folder that has just replaced it raises an event.
+    // If a folder has just replaced the file, another event follows, so treat the file as removed.
     if (stats === undefined || stats.isDirectory()) return this.#dropFile(path, folder, name, scan);
     const signature = signatureOf(stats);
     if (known?.isSettled === true && known.signature === signature) return;
@@ -360,7 +372,9 @@ function childOf(path: string, name: string): string {
   return path === "" ? name : `${path}/${name}`;
 }
 
-/** Undefined if there is no such folder. A folder that cannot be read counts as empty: the worker cannot read it either. */
+/**
+ * Undefined if there is no such folder. A folder that cannot be read counts as empty: the worker cannot read it either.
+ */
 async function readFolder(folder: string): Promise<Dirent[] | undefined> {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -387,18 +401,20 @@ function isShortage(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE" || code === "ENOMEM";
 }
 
-/** The time of change cannot be set back, as the time of modification can: copies and archives keep the latter. */
+/**
+ * Contains the time of change (ctime) too, because copies and archives may set the time of modification (mtime) back.
+ */
 function signatureOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 }
 
-/** Wall clock, milliseconds. */
+/** Returns the time of the last change, in milliseconds of the wall clock. */
 function changedAtMs({ mtimeMs, ctimeMs }: BigIntStats): number {
   return Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs);
 }
 
 async function digestOf(file: string, stats: BigIntStats): Promise<string> {
-  // Links are not followed: what they lead to may be anywhere.
+  // Links are not followed, because their targets may be outside of the folder.
   if (stats.isSymbolicLink()) return `link:${await readlink(file)}`;
   if (!stats.isFile() || stats.size > MAX_HASHED_BYTES) return `${stats.size}:${stats.mtimeNs}`;
   return createHash("sha256")

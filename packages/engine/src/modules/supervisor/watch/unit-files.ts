@@ -16,12 +16,14 @@ export interface UnitFilesOptions {
   readonly onProblem: (message: string) => void;
 }
 
-/** Watches the files of one unit: those of its folder, which may be missing, and env files elsewhere. */
+/**
+ * Watches the files of one unit: the files in its folder, which may be missing, and env files outside of the folder.
+ */
 export class UnitFiles {
   readonly #entry: SupervisedEntry;
   readonly #options: UnitFilesOptions;
   readonly #filesElsewhere: readonly string[];
-  /** Relative to the folder. */
+  /** Env files within the folder, relative to it. */
   readonly #filesWithin: readonly string[];
   #watched: { readonly patterns: WatchPatterns; readonly source: SourceWatch } | undefined;
   #elsewhere: FileWatch | undefined;
@@ -37,8 +39,8 @@ export class UnitFiles {
   }
 
   /**
-   * Watches the files of the plan, or of the entry without a plan. Returns true if the watch is new: it does not report
-   * earlier changes, so the plan must be read again.
+   * Watches the files of the plan. If `plan` is undefined, watches the files of the entry. Returns true if the watch is
+   * new. A new watch does not report earlier changes, so the caller must read the plan again.
    */
   async watch(plan: RunPlan | undefined): Promise<boolean> {
     const { watch, path } = this.#entry;
@@ -69,8 +71,8 @@ export class UnitFiles {
   }
 
   /**
-   * Watches the files of an earlier plan, unless there is a watch already, because the current plan cannot be read.
-   * Returns what `watch` returns.
+   * Watches the files of an earlier plan, unless there is a watch already. Call it if the current plan cannot be read.
+   * Returns the same as `watch`.
    */
   async watchAsBefore(former: RunPlan | undefined): Promise<boolean> {
     return this.#watched === undefined && this.watch(former);
@@ -81,7 +83,7 @@ export class UnitFiles {
     await this.#watched?.source.rebase();
   }
 
-  /** Reports changes now, without waiting for more. */
+  /** Reports changes now, without waiting for further changes. */
   async compare(): Promise<void> {
     await this.#watched?.source.compare();
   }

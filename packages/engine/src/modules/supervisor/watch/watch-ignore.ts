@@ -72,8 +72,8 @@ export function ignoreRule(extra: readonly string[], include: readonly string[] 
 }
 
 /**
- * Returns a rule for names and paths. A name (`data`, `*.csv`) matches at any depth, a path (`src/generated`) from the
- * folder on; `**` in a path matches any folders. Everything below a matching folder matches too.
+ * Returns a rule for names and paths. A name (`data`, `*.csv`) matches at any depth. A path (`src/generated`) is
+ * relative to the watched folder; `**` in it matches any folders. Everything below a matching folder matches too.
  */
 export function pathRule(given: readonly string[]): PathRule {
   const patterns = given.map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
