@@ -3,12 +3,12 @@ import type { ComponentHealth } from "../kernel/health-contract.ts";
 import type { PeerView } from "../kernel/nodes/nodes.ts";
 import type { LogDurability } from "./nats/check-server.ts";
 
-/** Without a server for this long the engine is not ready, in milliseconds. */
+/** The engine is not ready after this time without a server, in milliseconds. */
 export const DOWN_MS = 5_000;
-/** Number of servers that should keep each log; all of them if there are fewer. */
+/** Number of servers that should keep each log. If there are fewer servers, all of them should. */
 const COPIES = 3;
 
-/** Maximum difference of the engines' clocks. Due times shift by up to the difference. */
+/** Maximum difference between the clocks of two engines, in milliseconds. Due times shift by up to this difference. */
 const MAX_SKEW_MS = 1_000;
 
 export interface ClusterFacts {
@@ -19,7 +19,7 @@ export interface ClusterFacts {
   /** How long there has been no server, in milliseconds; 0 while there is one. */
   readonly downForMs: number;
   readonly durability: LogDurability;
-  /** Number of servers that keep a log, by what the log is for. */
+  /** Number of servers that keep a log, by the name of its store. */
   readonly copies: ReadonlyMap<string, number>;
 }
 
@@ -46,12 +46,15 @@ export function clusterHealth(facts: ClusterFacts): ComponentHealth {
   };
 }
 
-/** Returns a message if another engine of the cluster has the name `node`. */
+/** Returns the message that another engine of the cluster also has the name `node`. */
 export function twinProblem(node: string, twin: PeerView): string {
   return `another engine of the cluster is called ${node}, too (run ${twin.run}): give each a name of its own with engine.cluster.node`;
 }
 
-/** Of two engines with one name the one that came later is of no use: it must not take the place of the other one. */
+/**
+ * If two engines have the same name, the one that started later is unhealthy, because it must not replace the earlier
+ * one.
+ */
 function nameProblem({ settings: { node }, self, peers }: ClusterFacts): ComponentHealth | undefined {
   const twins = peers.filter(({ name }) => name === node);
   const earlier = twins.find(
@@ -62,7 +65,10 @@ function nameProblem({ settings: { node }, self, peers }: ClusterFacts): Compone
   return later && { status: "degraded", details: twinProblem(node, later) };
 }
 
-/** The clocks of most others are apart from this one, so it is this one that is wrong, or there is no majority. */
+/**
+ * Reports a problem only if the clocks of most other engines differ from this one. Then this clock is wrong, or there
+ * is no majority that agrees.
+ */
 function clockProblem({ peers }: ClusterFacts): readonly string[] {
   const apart = peers.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_SKEW_MS);
   const [first] = apart;

@@ -13,7 +13,7 @@ import type { Seeds } from "../store/replicated/seeds.ts";
 import { SnapshotTaker } from "../store/replicated/snapshot-taker.ts";
 import { storeRunOf } from "./expel.ts";
 
-/** How long stopping waits for what takes snapshots, in milliseconds. */
+/** Maximum time that stopping waits for the snapshot takers, in milliseconds. */
 const STOP_MS = 10_000;
 
 /** A log, and the snapshots of its replicas. */
@@ -23,42 +23,45 @@ export interface LogWithSeeds<SharedLog extends Log> {
 }
 
 export interface ClusterStoresParts<SharedLog extends Log> {
-  /** `shared`: what the log is for. */
+  /** Opens the log of a store. `shared` is the name of the store. */
   readonly openLog: (shared: string, logger: Logger) => Promise<LogWithSeeds<SharedLog>>;
-  /** Data folder or machine of this engine. */
+  /** Id of this engine's data folder or machine. */
   readonly node: string;
   /** Growth of a log, in bytes, after which a snapshot is taken. */
   readonly snapshotAfter: number;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Called when a store ended, e.g. because the other engines expelled this one: what uses it must open it again. */
+  /**
+   * Called when a store has ended, e.g. because the other engines expelled this one. The users of the store must open
+   * it again.
+   */
   readonly onStoreEnded: (shared: string) => void;
 }
 
-/** Where a store is in its log. */
+/** How far a store has applied its log. */
 export interface StorePosition {
   readonly store: string;
   /** Position of the last entry of the log that was applied. */
   readonly position: number;
-  /** Why nothing can be written or applied at present. */
+  /** Reason why nothing can be written or applied at present. */
   readonly problem: string | undefined;
 }
 
 interface OpenedStore<SharedLog extends Log> {
-  /** What the store is for. */
+  /** Name of the store. */
   readonly shared: string;
   readonly log: SharedLog;
   readonly taker: SnapshotTaker;
 }
 
-/** The stores of an engine that are replicas of shared logs, and what takes their snapshots. */
+/** The stores of an engine that are replicas of shared logs, with their snapshot takers. */
 export class ClusterStores<SharedLog extends Log> {
   readonly #parts: ClusterStoresParts<SharedLog>;
   readonly #stores = new Map<ReplicatedStore<ProcedureTable>, OpenedStore<SharedLog>>();
-  /** What stores that are being opened do. */
+  /** Progress of stores that are being opened, by the name of the store. */
   readonly #opening = new Map<string, string>();
   #openedStores = 0;
-  /** Ends of what took snapshots of stores that are closed, by what the stores are for. */
+  /** Stops of the snapshot takers of closed stores, by the name of the store. */
   readonly #stopping = new Map<string, Promise<void>>();
   readonly #stopped = new AbortController();
 
@@ -70,7 +73,7 @@ export class ClusterStores<SharedLog extends Log> {
     return this.#stores.keys();
   }
 
-  /** The logs of the stores, by what they are for. */
+  /** The logs of the stores, by the name of the store. */
   logs(): ReadonlyMap<string, SharedLog> {
     return new Map([...this.#stores.values()].map(({ shared, log }) => [shared, log]));
   }
@@ -86,13 +89,14 @@ export class ClusterStores<SharedLog extends Log> {
     ];
   }
 
-  /** Opens the store of an engine's run that is a replica of a log. */
+  /** Opens a store of an engine's run. The store is a replica of a log. */
   async open<Procedures extends ProcedureTable>(
     engineRun: string,
     shared: string,
     options: StoreOptions,
   ): Promise<Store<Procedures>> {
-    // Also while what copies the replica of a store that ended is awaited: it must not have the file open any more.
+    // Set before the snapshot taker of the previous store has stopped, because `positions` shall show this wait too.
+    // The wait is needed because that snapshot taker may still have the file open.
     this.#opening.set(shared, "is being opened");
     try {
       await this.#stopping.get(shared);
@@ -102,7 +106,7 @@ export class ClusterStores<SharedLog extends Log> {
     }
   }
 
-  /** Gives up what is under way. The stores must be closed before. */
+  /** Cancels the openings and snapshots in progress. The stores must be closed before. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await new Promise<void>((resolve) => {
@@ -142,7 +146,8 @@ export class ClusterStores<SharedLog extends Log> {
       ...(clock === undefined ? {} : { clock }),
       ...(timeoutClock === undefined ? {} : { timeoutClock }),
       onCopying: ({ position, bytes }, copied) => {
-        // An opened store whose replica is opened again states its problem itself.
+        // Reported only during the first opening. When an opened store opens its replica again, it reports its problem
+        // itself.
         if (known !== undefined) return;
         const problem = `takes the snapshot of entry ${position}: ${megabytes(copied)} of ${megabytes(bytes)} MB`;
         this.#opening.set(shared, problem);
@@ -154,7 +159,7 @@ export class ClusterStores<SharedLog extends Log> {
       onClosing: forget,
       ...(onClosed === undefined ? {} : { onClosed }),
     });
-    // It may have been expelled as soon as it had joined.
+    // The store may have been expelled as soon as it had joined.
     if (hasEnded) return store;
     known = store as unknown as ReplicatedStore<ProcedureTable>;
     const taker = new SnapshotTaker({
@@ -167,7 +172,10 @@ export class ClusterStores<SharedLog extends Log> {
   }
 }
 
-/** Removes what a process left that was killed while it copied the replica, or made it from a snapshot. */
+/**
+ * Removes the drafts of a process that was killed while it copied the replica, or while it made the replica from a
+ * snapshot.
+ */
 function removeLeftovers(file: string, draft: string): void {
   removeDrafts(dirname(file), (name) => name === basename(draft));
   for (const path of [draft, `${file}.seed`]) rmSync(path, { force: true });

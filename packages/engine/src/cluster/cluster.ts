@@ -16,11 +16,11 @@ import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
 import { nodeIdOf } from "./node-id.ts";
 
-/** How often workers are asked to leave while this engine is cut off, in milliseconds. */
+/** Interval at which workers are asked to leave while this engine has no server, in milliseconds. */
 const ASK_TO_LEAVE_EVERY_MS = 1_000;
 /**
- * How long their calls in flight may take then, in milliseconds. Calls between workers of this engine work, and perhaps
- * all engines are cut off.
+ * Time within which the workers shall finish their calls in flight then, in milliseconds. It is long, because calls
+ * between workers of this engine still work, and leaving does not help if no engine has a server.
  */
 const LEAVE_WITHIN_MS = 60_000;
 
@@ -29,20 +29,26 @@ export interface ClusterParts {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Called when a store ended, e.g. because the other engines expelled this one: what uses it must open it again. */
+  /**
+   * Called when a store has ended, e.g. because the other engines expelled this one. The users of the store must open
+   * it again.
+   */
   readonly onStoreEnded: (log: string) => void;
 }
 
-/** What an engine tells the others about its place in the cluster. */
+/** What an engine reports to clients about its place in the cluster. */
 export interface ClusterReport {
   readonly node: string;
   readonly durability: LogDurability["durability"];
-  /** Why it is relaxed. */
+  /** Reason why the durability is relaxed; undefined if it is not. */
   readonly durabilityReason: string | undefined;
   readonly stores: readonly StorePosition[];
 }
 
-/** An engine's place in its cluster: the connection to the servers, the stores on logs, and who is expelled from them. */
+/**
+ * An engine's place in its cluster: the connection to the servers, the replicated stores, and the votes for expelling
+ * engines that are gone.
+ */
 export class Cluster {
   readonly #parts: ClusterParts;
   readonly #client: NatsClient;
@@ -69,7 +75,7 @@ export class Cluster {
     });
   }
 
-  /** Connects to the servers. Rejects with an Error that says what to do. */
+  /** Connects to the servers. Rejects with an Error whose message says what to do. */
   static async connect(parts: ClusterParts): Promise<Cluster> {
     const { settings, logger, clock = systemClock } = parts;
     const { name: cluster, node, nats } = settings;
@@ -87,13 +93,16 @@ export class Cluster {
     }
   }
 
-  /** Returns what opens the stores of an engine's run: those that are shared on logs, others as files. */
+  /**
+   * Returns the function that opens the stores of an engine's run: shared stores as replicas of logs, other stores as
+   * files.
+   */
   openStoreOf(run: string): OpenStore {
     return <Procedures extends ProcedureTable>(options: StoreOptions): Promise<Store<Procedures>> =>
       options.shared === undefined ? openStore(options) : this.#stores.open(run, options.shared, options);
   }
 
-  /** Begins to take part: peers see the engine, and it sees them. */
+  /** Starts the exchange with the other engines: they see this engine, and it sees them. */
   start(nodes: Nodes): void {
     const { logger, clock = systemClock } = this.#parts;
     this.#nodes = nodes;
@@ -141,7 +150,7 @@ export class Cluster {
     this.#nodes?.startDraining();
   }
 
-  /** Leaves the other engines. The stores must be closed before. */
+  /** Leaves the cluster. The stores must be closed before. */
   async stop(): Promise<void> {
     this.#stopVoting();
     this.#stopAsking();

@@ -2,12 +2,12 @@ import { type Clock, every } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Undo } from "../kernel/scope.ts";
 
-/** How often the members are compared with the peers, in milliseconds. */
+/** Interval at which the members of the stores are compared with the peers, in milliseconds. */
 const CHECK_EVERY_MS = 250;
-/** A member that was never seen as a peer is taken for gone after this time, in milliseconds. */
+/** A member that was never seen as a peer is considered gone after this time, in milliseconds. */
 const NEVER_SEEN_MS = 6_000;
 
-/** A replicated store, as far as its members are concerned. Runs of stores are named by `storeRunOf`. */
+/** The part of a replicated store that concerns its members. `storeRunOf` makes the ids of their runs. */
 export interface StoreMembers {
   readonly run: string;
   members(): readonly string[];
@@ -15,15 +15,17 @@ export interface StoreMembers {
   expel(run: string): Promise<void>;
 }
 
-/** Which engines are there. */
+/** Knows which engines are peers. */
 export interface EnginePresence {
-  /** Returns whether the engine's run is a peer now. */
+  /** True if the engine's run is a peer now. */
   hasPeer(run: string): boolean;
-  /** Calls the listener when a peer is gone. */
+  /** Calls the listener when a peer has gone. */
   onPeerGone(listener: (run: string) => void): Undo;
 }
 
-/** Returns the id of a store's run: it names the run of its engine, and is new each time that the store is opened. */
+/**
+ * Returns the id of a store's run. It contains the id of the engine's run, and differs each time the store is opened.
+ */
 export function storeRunOf(engineRun: string, count: number): string {
   return `${engineRun}/${count}`;
 }
@@ -33,9 +35,9 @@ function engineRunOf(storeRun: string): string {
 }
 
 /**
- * Votes for expelling the members of the stores whose engines are gone. The log decides: a majority of the members must
- * vote, and an entry of the member itself makes all votes void. So each vote is repeated until the member has left or
- * its engine is a peer again.
+ * Votes for expelling the members whose engines are gone from the stores. The log decides: a majority of the members
+ * must vote, and each entry of the member itself deletes all votes against it. So the vote is repeated until the member
+ * has left or its engine is a peer again.
  */
 export class Expulsion {
   readonly #parts: {
@@ -44,10 +46,10 @@ export class Expulsion {
     readonly clock: Clock;
     readonly log: Logger;
   };
-  /** Since when engines that have members are no peers, on the monotonic clock. */
+  /** Since when engines with members in the stores are not peers, on the monotonic clock. */
   readonly #absentSince = new Map<string, number>();
   readonly #voting = new Set<string>();
-  /** Engines that this one votes against, and whether a failure was logged. */
+  /** Engines that this engine votes against. `hasFailed` is true after a failed vote was logged. */
   readonly #logged = new Map<string, { hasFailed: boolean }>();
 
   constructor(parts: {
@@ -62,7 +64,8 @@ export class Expulsion {
   start(): Undo {
     const { presence, clock } = this.#parts;
     const stopListening = presence.onPeerGone((run) => {
-      // It was waited for already. The next check votes, unless a new session has begun by then.
+      // The peer was declared gone only after a wait. So the next check votes without a further wait, unless the engine
+      // is a peer again by then.
       this.#absentSince.set(run, Number.NEGATIVE_INFINITY);
     });
     const stopChecking = every(clock, CHECK_EVERY_MS, () => this.#check());
@@ -100,7 +103,7 @@ export class Expulsion {
     this.#voting.add(name);
     store
       .expel(member)
-      // Without the log nothing can be decided. The next check votes again.
+      // A vote fails while the log is unavailable. The next check votes again.
       .catch((error: unknown) => this.#failed(engineRunOf(member), error))
       .finally(() => this.#voting.delete(name));
     const run = engineRunOf(member);

@@ -1,4 +1,4 @@
-/** Parts of clusters for the command line. */
+/** Parts of the cluster code that the CLI uses. */
 
 export { tryFileLock } from "../store/file-lock.ts";
 export { newNkey } from "./nats/nkey.ts";

@@ -7,8 +7,8 @@ const FILE = "node-id";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Returns the id of the node whose data are in a folder, and creates it if there is none. The folder's lock says that
- * the node has one run at a time. Throws an Error if it cannot be read or written.
+ * Returns the id of the node that owns a data folder. Creates it if it is missing. The folder must be locked, so that a
+ * node has only one run at a time. Throws an Error if the id cannot be read or written.
  */
 export function nodeIdOf(dataDir: string): string {
   const file = join(dataDir, FILE);
@@ -19,7 +19,8 @@ export function nodeIdOf(dataDir: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     const id = randomUUID();
-    // On the disk before the node joins anything: after a power cut it must be the same node, or a new one.
+    // The id must be on disk before the node joins a log. After a power cut the node then has the same id, or never
+    // joined with the lost one.
     replaceFileSync(file, `${id}\n`);
     return id;
   }

@@ -21,17 +21,17 @@ import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
 import { formatProblem, type Schema, schemaOf } from "./store-formats.ts";
 
-/** Stores whose data an engine that is alone has in files with their names. */
+/** Stores whose data are in files of these names if an engine runs without a cluster. */
 const STORES = ["state", "stream", "queue", "cron"];
-/** Folder of the replicas in a data folder. */
+/** Name of the folder with the replicas, in a data folder. */
 const REPLICAS = "cluster";
-/** How long the servers are waited for, in milliseconds. */
+/** How long to wait for the servers, in milliseconds. */
 const START_WAIT_MS = 5_000;
 
 export interface LogSource {
   readonly store: string;
   readonly file: string;
-  /** Position of the replica in its log; undefined for the file of an engine that is alone. */
+  /** Position of the replica in its log; undefined for a file of an engine without a cluster. */
   readonly position: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface StartedLog extends LogSource {
   readonly bytes: number;
 }
 
-/** The data cannot become the first snapshots of logs. The message says what to do. */
+/** Thrown if the data cannot become the first snapshots of logs. The message says what to do. */
 export class StartRefused extends Error {
   override readonly name = "StartRefused";
 }
@@ -48,8 +48,9 @@ export class StartRefused extends Error {
 type Kind = "alone" | "replicas";
 
 /**
- * Returns the databases of a data folder: those of an engine that is alone (`alone`), or the replicas of one in a cluster.
- * Changes none of them. Throws StartRefused if there are none, and DatabaseRefused, e.g. if an engine uses the folder.
+ * Returns the databases of a data folder: `alone` selects the files of an engine without a cluster, `replicas` the
+ * replicas of an engine in a cluster. Changes none of them. Throws StartRefused if there are none, and DatabaseRefused
+ * if e.g. an engine uses the folder.
  */
 export function logSources(dataDir: string, kind: Kind): readonly LogSource[] {
   const lock = lockDataFolder(dataDir);
@@ -88,7 +89,7 @@ function noDataText(dataDir: string, kind: Kind): string {
   return `${dataDir} has no data of an engine: none of ${STORES.map((store) => `${store}.db`).join(", ")} is there${hint}`;
 }
 
-/** Refuses data from before an engine joined a cluster: its copy of the cluster's data is newer. */
+/** Throws StartRefused if the engine has been in a cluster, because its replicas are newer than its files. */
 function refuseFormer(dataDir: string): void {
   const folder = join(dataDir, REPLICAS);
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".db")) : [];
@@ -102,7 +103,7 @@ function withPositions(sources: readonly SourceFile[], kind: Kind): readonly Log
   return sources.map((source) => ({ ...source, position: kind === "alone" ? undefined : positionOf(source.file) }));
 }
 
-/** Checks all of a database, as an engine does after it was killed. Throws DatabaseRefused or StartRefused. */
+/** Checks a whole database, like an engine does after it was killed. Throws DatabaseRefused or StartRefused. */
 function checkDatabase(file: string, kind: Kind, schema: Schema | undefined): void {
   const durability = kind === "alone" ? "durable" : "relaxed";
   const { database, damage } = openDatabaseFile({ file, schema: undefined, durability });
@@ -120,8 +121,8 @@ function checkDatabase(file: string, kind: Kind, schema: Schema | undefined): vo
 }
 
 /**
- * Makes each database of a data folder the first snapshot of a log that is empty. Replicas are then moved out of the way,
- * because they are those of the former logs. Rejects with StartRefused, NatsProblem or DatabaseRefused. May be called
+ * Makes each database of a data folder the first snapshot of an empty log. Then renames the folder of the replicas,
+ * because they belong to the previous logs. Rejects with StartRefused, NatsProblem or DatabaseRefused. May be called
  * again after a failure.
  */
 export async function startLogs({
@@ -131,10 +132,10 @@ export async function startLogs({
   schemas = schemaOf,
 }: {
   readonly settings: ClusterSettings;
-  /** No engine may use it. */
+  /** No engine may be using this folder. */
   readonly dataDir: string;
   readonly kind: Kind;
-  /** Returns the schema of a store, if it is known. Default: those of the modules. */
+  /** Returns the schema of a store, or undefined if it is not known. Default: the schemas of the modules. */
   readonly schemas?: typeof schemaOf;
 }): Promise<readonly StartedLog[]> {
   const { name: cluster, node, nats } = settings;
@@ -155,12 +156,13 @@ export async function startLogs({
         }),
       );
       for (const { source, log } of logs) await refuseEntries(source, log);
-      // From now on an engine that does not begin with the snapshots can read none of the logs.
+      // After this step an engine can read these logs only if it starts from the snapshots.
       for (const { source, log } of logs) await appendStart(source, log);
       const copies = new SnapshotDrafts();
       const started: StartedLog[] = [];
       try {
-        // All are compared before any is stored: the snapshots of a cluster are all of the same folder.
+        // Make and compare all copies before the first one is stored, because all snapshots of a cluster must come from
+        // one folder.
         for (const each of logs) await copies.make(each);
         for (const each of logs) started.push(await startLog(each, copies.of(each)));
       } finally {
@@ -182,7 +184,10 @@ interface LogToStart {
   readonly seeds: NatsSeeds;
 }
 
-/** Refuses a log that an engine has written to. A former attempt may have appended the first entry. */
+/**
+ * Throws StartRefused if an engine has written to the log. An earlier attempt of startLogs may have appended the first
+ * entry.
+ */
 async function refuseEntries({ store }: LogSource, log: NatsLog): Promise<void> {
   const { last } = await log.state();
   const first = await log.read(1);
@@ -218,15 +223,15 @@ async function startLog({ source, log, seeds }: LogToStart, { file, sha256 }: Dr
 
 interface Draft {
   readonly file: string;
-  /** Hash of the copy before it became a snapshot. */
+  /** Hash of the copy before it was turned into a snapshot. */
   readonly sha256: string;
 }
 
-/** Copies of databases, beside them, that become snapshots. */
+/** Copies of databases that become snapshots. They are in the folder of the databases. */
 class SnapshotDrafts {
   readonly #drafts = new Map<LogToStart, Draft>();
 
-  /** Copies a database. Rejects with StartRefused if its log begins with other data already. */
+  /** Copies a database. Rejects with StartRefused if its log already begins with a snapshot of other data. */
   async make(of: LogToStart): Promise<void> {
     const { source, log, seeds } = of;
     const file = `${source.file}.snapshot`;
@@ -264,7 +269,7 @@ async function appendStart(source: LogSource, log: NatsLog): Promise<void> {
     await log.appendFirst(START_ENTRY.id, encodeEntry(START_ENTRY.header, Buffer.of()));
   } catch (error) {
     if (!(error instanceof LogChanged)) throw error;
-    // Appended by an engine since it was looked at, or by this one, and the acknowledgement was lost.
+    // The log got an entry after the check: from another engine, or from this call if its acknowledgement was lost.
     await refuseEntries(source, log);
   }
 }

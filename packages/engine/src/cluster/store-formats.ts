@@ -1,9 +1,12 @@
 import { type Database, openDatabase } from "../store/driver.ts";
 
-/** SQL of each version of a database. */
+/** SQL migrations, one for each version of a database. */
 export type Schema = readonly string[];
 
-/** Schemas of the stores that may be in logs. They are imported when needed: an engine does not check formats. */
+/**
+ * Schemas of the stores that may have logs. They are imported only when needed, because a running engine does not check
+ * formats.
+ */
 const SCHEMAS: Readonly<Record<string, () => Promise<{ readonly schema: Schema }>>> = {
   state: () => import("../items/adapters/file-thread/schema.ts"),
   stream: () => import("../items/adapters/file-thread/schema.ts"),
@@ -11,12 +14,12 @@ const SCHEMAS: Readonly<Record<string, () => Promise<{ readonly schema: Schema }
   cron: () => import("../modules/cron/store/procedures.ts"),
 };
 
-/** Returns the schema of a store; undefined if this version has no such store. */
+/** Returns the schema of a store, or undefined if this version of svc has no such store. */
 export async function schemaOf(store: string): Promise<Schema | undefined> {
   return (await SCHEMAS[store]?.())?.schema;
 }
 
-/** Returns why a database is not one of a schema that this version can read, or undefined. */
+/** Returns the reason why this version cannot read a database with this schema, or undefined. */
 export function formatProblem(database: Database, schema: Schema): string | undefined {
   const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (version > schema.length)

@@ -34,8 +34,8 @@ type Run = (input: unknown) => unknown;
 /**
  * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the results
  * become large, the batch ends early and returns fewer results than requests. The caller must run the remaining
- * requests in another batch. `beforeCommit` runs in the transaction of the writes. Throws DatabaseFailed if the
- * database failed; nothing of the batch is then written.
+ * requests in another batch. `beforeCommit` runs in the same transaction. Throws DatabaseFailed if the database failed;
+ * nothing of the batch is then written.
  */
 export function runBatch(
   database: Database,
@@ -47,8 +47,8 @@ export function runBatch(
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return answersTo(requests, (request) => runAlone(procedures, request));
   }
-  // Savepoints cost a fifth of the throughput, and failures are rare. So the first run has none. If a request fails,
-  // everything is rolled back and run again with savepoints.
+  // The first run has no savepoints, because they cost a fifth of the throughput and failures are rare. If a request
+  // fails, everything is rolled back and run again with savepoints.
   const first = inTransaction(database, buffer, () => runAll(procedures, requests), beforeCommit);
   const isolated = (): Answer[] => runIsolated(database, procedures, buffer, requests);
   return first ?? inTransaction(database, buffer, isolated, beforeCommit) ?? [];
@@ -66,7 +66,10 @@ export interface EntryParts {
    * transaction's requests.
    */
   readonly storePosition: (applied: number, answers: readonly Answer[]) => void;
-  /** Called after each commit with the results of the committed requests. `first` is the index of the first one. */
+  /**
+   * Called after each commit with the results of the committed requests. `first` is the index of the first request that
+   * was committed.
+   */
   readonly onPart: (answers: readonly Answer[], first: number) => void;
 }
 
@@ -92,7 +95,7 @@ export function runEntry(
   }
 }
 
-/** A batch ends when its results have this many characters, which limits the memory for large results. */
+/** A batch ends when its results have this many characters in total, so that large results do not use up the memory. */
 const MAX_ANSWER_CHARACTERS = 32 * 1024 * 1024;
 
 /**

@@ -32,11 +32,12 @@ export interface DataFolderLock {
 }
 
 /**
- * Locks the data folder for this process. Creates it if it is missing. `engine.json` in it describes the holder: `{pid,
- * started_at}`, and `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. If the holder is killed, the
- * file stays, but the lock is released.
+ * Locks the data folder for this process. Creates it if it is missing. `engine.json` in it describes the process that
+ * holds the lock: `{pid, started_at}`, and in addition `{bridge, http, realtime, token_file?, proof_key?}` after
+ * `announce`. If that process is killed, the file stays, but the lock is released.
  *
- * Throws DatabaseRefused with the holder (pid, start), or with the reason why the folder cannot be used.
+ * Throws DatabaseRefused with the pid and the start time of the process that holds the lock, or with the reason why the
+ * folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): DataFolderLock {
   const lockFile = join(dataDir, "engine.lock");
@@ -105,7 +106,7 @@ function unusable(dataDir: string, thrown: unknown): DatabaseRefused {
 
 const holderSchema = z.object({ pid: z.number().int(), started_at: z.string() });
 
-/** The file may be missing for a moment while the other engine starts. */
+/** Describes the engine that holds the lock. `engine.json` may be missing for a moment while that engine starts. */
 function holderOf(holderFile: string): string {
   try {
     const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile, "utf8")));

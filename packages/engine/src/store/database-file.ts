@@ -11,16 +11,16 @@ import { readWal } from "./wal-file.ts";
 export interface OpenFileOptions {
   /** Absolute path. Its folder must exist. */
   readonly file: string;
-  /** Undefined: that of the file, whatever it is. */
+  /** SQL migrations of the schema. Undefined: the file keeps the schema that it has. */
   readonly schema: readonly string[] | undefined;
   readonly driver?: DriverName | undefined;
-  /** `durable` (default): each commit syncs the log. `relaxed`: log-sync.ts syncs the log. */
+  /** `durable` (default): each commit syncs the write-ahead log. `relaxed`: log-sync.ts syncs it later. */
   readonly durability?: StoreDurability | undefined;
 }
 
 /** synchronous=FULL syncs the write-ahead log at each commit; NORMAL syncs it only before a checkpoint. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;
-// journal_size_limit truncates the log to 64 MiB after a burst of writes.
+// journal_size_limit truncates the write-ahead log to 64 MiB after a burst of writes.
 const SETTINGS =
   "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
@@ -28,7 +28,7 @@ export interface OpenedFile {
   readonly database: Database;
   /** True if the last stop was not clean. The file may then have damage that the check on opening does not find. */
   readonly wasUnclean: boolean;
-  /** User message about lost data; undefined if none was found. */
+  /** User message about lost data; undefined if no loss was found. */
   readonly damage: string | undefined;
 }
 
@@ -41,9 +41,9 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   try {
     finishRenewal(options.file);
     const wasUnclean = endedUncleanly(options.file);
-    // Check the log before SQLite opens it, because SQLite reads up to the first bad frame and overwrites the rest. Not
-    // for a relaxed store: after a power cut its log may normally contain only some pages of several unsynced
-    // transactions.
+    // Check the write-ahead log before SQLite opens it, because SQLite reads up to the first bad frame and overwrites
+    // the rest. The log of a relaxed store is not checked: after a power cut it may contain only some pages of several
+    // unsynced transactions, which is no damage.
     const damage = wasUnclean && options.durability !== "relaxed" ? keepDamagedLog(options.file) : undefined;
     keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
@@ -63,7 +63,9 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   }
 }
 
-/** Checkpoints the log and closes the database. The empty log shows the next start that the stop was clean. */
+/**
+ * Checkpoints the write-ahead log and closes the database. The empty log shows the next start that the stop was clean.
+ */
 export function closeDatabaseFile(database: Database): void {
   database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all();
   database.close();
@@ -79,19 +81,19 @@ export function closeQuietly(database: Database | undefined): void {
   }
 }
 
-/** True if the log is not empty. A clean stop leaves an empty log or none. */
+/** True if the write-ahead log is not empty. After a clean stop it is empty or missing. */
 export function endedUncleanly(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
- * Copies the files if SQLite will ignore a part of the log, and returns a message about the loss. Returns undefined if
- * the log is intact.
+ * Copies the database and its write-ahead log if SQLite will ignore a part of the log, and returns a message about the
+ * loss. Returns undefined if the log is intact.
  */
 function keepDamagedLog(file: string): string | undefined {
   const { readable, unreadable } = readWal(`${file}-wal`) ?? { readable: 0, unreadable: 0 };
   if (unreadable === 0) return undefined;
-  // The copies are named like a database and its log, so that SQLite tools can open them.
+  // The names of the copies match each other like those of a database and its log, so that SQLite tools can open them.
   const copy = `${file}.damaged.${Date.now()}`;
   let kept = `A copy of both files is kept as ${copy}`;
   try {
@@ -108,7 +110,7 @@ function keepDamagedLog(file: string): string | undefined {
   );
 }
 
-/** Upgrades the schema to the newest version. Before that, copies the file to `FILE.v1.TIME.bak`. */
+/** Upgrades the schema to the newest version. Before the upgrade, copies the file to e.g. `FILE.v1.TIME.bak`. */
 function upgrade(file: string, database: Database, schema: readonly string[]): void {
   const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (version === schema.length) return;

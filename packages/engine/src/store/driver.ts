@@ -7,7 +7,7 @@ export type SqlRow = { readonly [column: string]: SqlValue };
 
 /** A prepared statement. Supports positional parameters (`?`) only. */
 export interface Statement<Row extends SqlRow = SqlRow> {
-  /** `rowid`: that of the connection's last inserted row. */
+  /** `rowid` is the id of the row that this connection inserted last. */
   run(...parameters: readonly SqlValue[]): { readonly changes: number; readonly rowid: number };
   /** Returns the first row, or undefined. */
   get(...parameters: readonly SqlValue[]): Row | undefined;
@@ -52,21 +52,21 @@ export class SqlError extends Error {
   }
 }
 
-/** Returns the driver of this runtime: built-in SQLite (Node 22.13 and later), else the package `libsql`. */
+/** Returns the driver for this version of Node: its built-in SQLite (22.13 and later), or the package `libsql`. */
 export function defaultDriver(): DriverName {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   return major > 22 || (major === 22 && minor >= 13) ? "node:sqlite" : "libsql";
 }
 
 /**
- * Opens `file`. Creates it if it is missing, but not its folder. Reads nothing yet: a file that is not a database fails
- * at the first statement. Throws SqlError.
+ * Opens `file`. Creates it if it is missing, but not its folder. Does not read the file yet: a file that is not a
+ * database fails at the first statement. Throws SqlError.
  */
 export function openDatabase(file: string, driver: DriverName = defaultDriver()): Database {
   return wrap(translated(() => new (driver === "libsql" ? loadLibsql() : loadNodeSqlite())(file)));
 }
 
-/** The common interface of both drivers. */
+/** The part of the interface that both drivers have. */
 interface NativeStatement {
   run(...parameters: readonly SqlValue[]): {
     readonly changes: number | bigint;
@@ -156,7 +156,9 @@ function checkParameters(parameters: readonly SqlValue[]): void {
   }
 }
 
-/** libsql adds a `_metadata` member to single rows and returns blobs as ArrayBuffer. */
+/**
+ * Undoes two peculiarities of libsql: it adds a `_metadata` member to single rows, and returns blobs as ArrayBuffer.
+ */
 function toRow<Row extends SqlRow>(native: unknown): Row {
   const row = native as Record<string, unknown>;
   if (Object.hasOwn(row, "_metadata")) delete row._metadata;
@@ -179,7 +181,7 @@ function toSqlError(thrown: unknown): SqlError {
   if (thrown instanceof SqlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const extended = numberAt(thrown, "errcode") ?? numberAt(thrown, "rawCode") ?? codeInText(message);
-  // The low byte of an extended code is the primary one.
+  // The low byte of an extended result code is the primary one.
   return new SqlError(
     libsqlOpenFailure.test(message) ? "unable to open database file" : message,
     extended & 0xff,

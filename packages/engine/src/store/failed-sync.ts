@@ -4,13 +4,14 @@ import type { Database } from "./driver.ts";
 import { refuseDamage } from "./integrity-check.ts";
 import { keepPrivate, PRIVATE } from "./private-file.ts";
 
-// After a failed fsync, Linux marks the unwritten pages as clean: reads return them, later syncs succeed, but a power
-// cut loses them. So the file cannot be trusted any more. The whole database is written to a new file, whose pages are
-// all written by its fsync, and the new file replaces the old one. Source:
+// After a failed fsync, Linux marks the unwritten pages as clean. Reads then return these pages and later syncs
+// succeed, but a power cut loses the pages. So the file cannot be trusted any more. The whole database is copied to a
+// new file. The fsync of the new file writes all its pages. The new file then replaces the old one. Source:
 // https://wiki.postgresql.org/wiki/Fsync_Errors
 //
-// FILE.unsynced   marks that a sync failed; stays until the new file is in place, also across a restart of the engine
-// FILE.renewed    the new file, complete and synced; the next opening replaces the old file with it
+// FILE.unsynced: marks that a sync failed. It stays until the new file is in place, also across restarts of the engine.
+//
+// FILE.renewed: the new file, complete and synced. The next opening replaces the old file with it.
 
 const UNSYNCED = ".unsynced";
 const RENEWED = ".renewed";
@@ -21,8 +22,9 @@ export function isUnsynced(file: string): boolean {
 }
 
 /**
- * Creates the mark of a failed sync, in case the engine is killed before it renews the file. After a power cut the mark
- * is not needed.
+ * Creates the mark of a failed sync, so that the next start knows about it if the engine is killed before it renews the
+ * file. A power cut may lose the mark, but the unwritten pages are then lost too, so that no reads return them any
+ * more.
  */
 export function noteUnsynced(file: string): void {
   try {
@@ -38,7 +40,7 @@ export function noteUnsynced(file: string): void {
  */
 export function renew(file: string, database: Database): void {
   const draft = `${file}${DRAFT}`;
-  // Test a sync first, so that a large database is not copied while the disk still fails.
+  // Test a sync first, so that no large database is copied while syncs still fail.
   probeSync(draft);
   refuseDamage(file, database);
   try {
@@ -54,9 +56,9 @@ export function renew(file: string, database: Database): void {
 }
 
 /**
- * Replaces the old file with the new one, if there is one. No connection to the old file may be open, not even one that
- * waits for the garbage collector, because the last one to close deletes the log by its name. Throws system errors; the
- * next call continues after the last completed step.
+ * Replaces the old file with the new one, if there is a new one. No connection to the old file may be open, because the
+ * last connection to close deletes the log by its name. A connection that waits for the garbage collector counts as
+ * open. Throws system errors; the next call continues after the last completed step.
  */
 export function finishRenewal(file: string): void {
   rmSync(`${file}${DRAFT}`, { force: true });

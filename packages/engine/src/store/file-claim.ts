@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative } from "node:path";
 import { type DataFolderLock, lockDataFolder } from "./data-folder.ts";
 
 /**
- * Database files in use by this process. Two modules must not share a file, because they would see each other's data.
+ * Database files that this process uses. Two modules must not share a file, because they would see each other's data.
  */
 const inUse = new Set<string>();
 
@@ -57,7 +57,9 @@ function lockFolder(folder: string): () => void {
   };
 }
 
-/** True for files in the data folder, which has a lock. A file elsewhere needs its own lock. */
+/**
+ * True for files in the data folder. The lock of the data folder protects them; a file elsewhere needs its own lock.
+ */
 function isInside(folder: string, file: string): boolean {
   const path = relative(folder, dirname(file));
   return path === "" || (!path.startsWith("..") && !isAbsolute(path));

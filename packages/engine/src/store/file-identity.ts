@@ -11,14 +11,14 @@ export class FileIdentity {
   }
 
   /**
-   * Returns a user message if the database or its log was moved, removed or replaced, so that writes would be lost;
-   * else undefined.
+   * Returns a user message if the database or its write-ahead log was moved, removed or replaced. Further writes would
+   * then be lost. Returns undefined otherwise.
    */
   problem(): string | undefined {
     for (const path of [this.#file, `${this.#file}-wal`]) {
       const found = identityOf(path);
       const known = this.#known.get(path);
-      // The log is created by the first write.
+      // The first write creates the log.
       if (known === undefined && found !== undefined) this.#known.set(path, found);
       else if (found === undefined && known !== undefined)
         return `${path} was moved or removed while the engine used it; put it back, or restart the engine`;

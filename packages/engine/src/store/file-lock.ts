@@ -15,14 +15,14 @@ export interface FileLock {
 export interface FileLockOptions {
   /** Cancels the wait; `lockFile` then rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Called once when another process, or another part of this one, holds the lock. */
+  /** Called once if another process, or another part of this process, holds the lock. */
   readonly onWait?: () => void;
 }
 
 /**
  * Locks a file for this process. Creates the file and its folder if they are missing. The operating system releases the
- * lock when the process ends, so a killed process leaves no lock behind. The file stays. Only SQLite may open it:
- * closing another handle on it in this process would release the lock (POSIX). Waits up to `busyMs` (default 0) and
+ * lock when the process ends, so a killed process leaves no lock behind. The file stays. Only SQLite may open it in
+ * this process: closing another handle on it would release the lock (POSIX). Waits up to `busyMs` (default 0) and
  * blocks this thread meanwhile. Returns undefined if another process holds the lock. Throws if the file cannot be
  * created, opened or written.
  */

@@ -2,8 +2,8 @@ import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs
 import { dirname } from "node:path";
 
 /**
- * Returns a user message that says why a folder cannot be written to, or undefined if no reason is found. It is more
- * precise than the errors of SQLite and of the operating system.
+ * Returns a user message that says why a folder cannot be written to, or undefined if no reason is found. The message
+ * is more precise than the errors of SQLite and of the operating system.
  */
 export function folderProblem(folder: string): string | undefined {
   const found = statsOf(folder);

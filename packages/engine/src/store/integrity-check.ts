@@ -8,7 +8,7 @@ export class DatabaseRefused extends Error {
   }
 }
 
-/** Maximum number of findings in a message. */
+/** Maximum number of findings that a message quotes. */
 const QUOTED_PROBLEMS = 3;
 
 /** Checks all pages of the database. Throws DatabaseRefused if it is damaged. */
@@ -27,8 +27,9 @@ export function damageText(file: string, finding: string): string {
 }
 
 /**
- * Returns the findings of the check, or only `ok`. On a damaged page the check itself may fail. A second check with a
- * limit of one finding stops before that.
+ * Returns the findings of SQLite's check, or only `ok`. The check itself may fail on a damaged page. It is then
+ * repeated with a limit of one finding, because it stops at that finding and so does not reach the page on which it
+ * fails.
  */
 function findDamage(database: Database): string[] {
   try {

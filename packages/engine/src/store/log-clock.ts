@@ -3,15 +3,17 @@ import { IntervalClock, JUMP_MS } from "../kernel/interval-clock.ts";
 import type { BatchTime } from "./log-time.ts";
 
 /**
- * Source of the time of a log, in the engine. Its time is the wall clock minus the jumps that the wall clock made since
- * the first start. So it passes as the monotonic clock does while the engine runs. Between two runs only the wall clock
- * is known: a jump forward counts as time that passed, and one back as none.
+ * Source of the log time of a store (see `StoreTime.now`). Delays and expiries are measured in log time, because they
+ * must not change when somebody sets the wall clock. Log time is the wall clock minus all jumps that the wall clock
+ * made since the database was created. So it passes like the monotonic clock while the engine runs. While the engine
+ * does not run, jumps cannot be detected: a wall clock that is ahead at the next start counts as time that passed. If
+ * the wall clock is behind the stored one at that start, log time continues where it stopped.
  */
 export class LogClock {
   readonly #clock: IntervalClock;
   #skewMs: number;
 
-  /** `stored`: the last time in the database. `onJump` is called when the wall clock was set. */
+  /** `stored`: the last time in the database. `onJump` is called after somebody set the wall clock. */
   constructor(clock: Clock, stored: BatchTime | undefined, onJump: () => void) {
     this.#clock = new IntervalClock(clock, (byMs) => {
       this.#skewMs += byMs;

@@ -1,18 +1,22 @@
 import { open } from "node:fs/promises";
 
-/** Delay between a write and its sync, in milliseconds. Together with the sync it should stay below one second. */
+/**
+ * Delay between a write and its sync, in milliseconds. The delay and the sync together should take less than one
+ * second.
+ */
 const SYNC_DELAY_MS = 500;
 
 /**
  * Syncs a database's write-ahead log soon after each write, for a store that does not sync each commit. Writes continue
- * meanwhile. Opening the log a second time is safe: SQLite locks the database and its shared memory, never the log.
+ * during a sync. This class opens the log beside SQLite. That is safe, because SQLite holds its locks on the database
+ * and on the shared memory, never on the log.
  */
 export class LogSync {
   readonly #log: string;
   readonly #onFailure: (reason: string) => void;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** True if there were writes since the running sync started. */
+  /** True if there were writes after the running sync started. */
   #again = false;
   #stopped = false;
 
@@ -28,7 +32,7 @@ export class LogSync {
     else this.#timer ??= setTimeout(() => this.#start(), SYNC_DELAY_MS);
   }
 
-  /** Stops. Resolves when no sync is running. */
+  /** Stops. Resolves when no sync is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

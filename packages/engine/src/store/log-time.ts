@@ -9,19 +9,23 @@ export interface BatchTime {
   readonly wall: number;
 }
 
-/** The stored time is updated when this much has passed, so that not every commit writes its page. */
+/**
+ * Interval at which the stored time is updated, in milliseconds, so that not every commit writes the page of the time.
+ */
 const STORE_EVERY_MS = 1_000;
 
 /**
- * The log time of a database, kept in the database. The wall clock is kept beside it: after a restart, the difference of
- * the wall clocks is the time that passed meanwhile.
+ * Keeps the log time of a database, and stores it in the database. The wall clock is stored too: after a restart, the
+ * present wall clock minus the stored one is the time that passed while the engine did not run.
  */
 export class LogTime implements StoreTime, WriteBuffer {
   readonly #update: Statement;
   #last: number;
   #now: number;
   #wall: number;
-  /** The stored time; undefined if it is not known whether a write of it was committed. */
+  /**
+   * The stored time; undefined if the database has none, or if it is not known whether the last update was committed.
+   */
   #stored: BatchTime | undefined;
 
   constructor(database: Database) {
@@ -37,7 +41,7 @@ export class LogTime implements StoreTime, WriteBuffer {
     this.#wall = row?.wall ?? 0;
   }
 
-  /** The time that was stored last; undefined if none is known. */
+  /** The time that was stored last; undefined if it is not known. */
   get stored(): BatchTime | undefined {
     return this.#stored;
   }
@@ -50,14 +54,20 @@ export class LogTime implements StoreTime, WriteBuffer {
     return this.#wall;
   }
 
-  /** Call before each batch. Only writes advance the time, so that reads make no difference between replicas. */
+  /**
+   * Must be called before each batch. Only writes advance the time. Replicas run different reads, so a read must not
+   * make a difference between them.
+   */
   begin({ now, wall }: BatchTime, isWrite: boolean): void {
     this.#now = Math.max(now, this.#last);
     this.#wall = wall;
     if (isWrite) this.#last = this.#now;
   }
 
-  /** Stores the time in the transaction, if enough of it has passed or the wall clock was set. */
+  /**
+   * Stores the time in the transaction if it is missing, if one second has passed since the stored one, or if the wall
+   * clock was set.
+   */
   flush(): void {
     const stored = this.#stored;
     const skew = this.#wall - this.#now;

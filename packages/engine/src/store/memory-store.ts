@@ -13,13 +13,13 @@ import type { Answer, Request } from "./thread-messages.ts";
 
 export interface MemoryStoreOptions {
   readonly log: Logger;
-  /** Clock of the store's time. */
+  /** Clock from which the store takes its time. */
   readonly clock: Clock;
 }
 
 /**
- * Runs procedures on a database in memory, each call at once and as its own transaction. The database's size has no
- * limit of its own: the procedures bound it.
+ * Runs procedures on a database in memory. Each call runs at once, as its own transaction. The size of the database is
+ * not limited here: its procedures must limit it.
  */
 export async function openMemoryStore<Procedures extends ProcedureTable>(
   procedures: URL,

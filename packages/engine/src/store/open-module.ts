@@ -3,10 +3,10 @@ import type { Database } from "./driver.ts";
 import { LogTime } from "./log-time.ts";
 import { type ProceduresModule, type StoreRuns, type StoreTime, type WriteBuffer, write } from "./procedures.ts";
 
-/** Name of the procedure that stores the time after the wall clock was set. */
+/** Name of the procedure that does nothing but store the time. It is called after the wall clock was set. */
 export const STORE_TIME = "store:time";
 
-/** A database with its procedures, buffer and time. */
+/** A database with its procedures, its write buffer and its log time. */
 export interface OpenedModule {
   readonly procedures: ProcedureTable;
   readonly buffer: WriteBuffer;
@@ -29,7 +29,7 @@ export function openModule(module: ProceduresModule, database: Database): Opened
   return { procedures: { ...procedures, [STORE_TIME]: write((_: null) => undefined) }, buffer, time };
 }
 
-/** Opens the procedures with a time and runs that the caller keeps. The buffer does nothing if they have none. */
+/** Opens the procedures with the given time and runs. The returned buffer does nothing if the procedures have none. */
 export function openProcedures(
   module: ProceduresModule,
   database: Database,

@@ -4,7 +4,9 @@ import type { ProcedureTable, Store, StoreOptions } from "../kernel/store-contra
 import { openMemoryStore } from "./memory-store.ts";
 import { openThreadStore } from "./thread-store.ts";
 
-/** Opens a store as modules get it (`OpenStore`): a file in a thread of its own, or a database in memory. */
+/**
+ * Opens a store for a module (see `OpenStore`): in a file and a thread of its own, or in memory if `file` is undefined.
+ */
 export function openStore<Procedures extends ProcedureTable>({
   file,
   procedures,

@@ -4,12 +4,12 @@ import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 export const PRIVATE = 0o600;
 
 /**
- * Makes a database readable only for its owner, whatever the mode of its folder. SQLite creates the files beside it
- * with the same mode. Creates an empty file if it is missing, which SQLite treats as a new database. Throws system
- * errors.
+ * Makes a database readable for its owner only, even if others can read its folder. SQLite gives the same mode to the
+ * files that it creates beside the database. Creates an empty file if it is missing, which SQLite treats as a new
+ * database. Throws system errors.
  */
 export function keepPrivate(file: string): void {
-  // An existing file must not be opened here: closing it would release SQLite's locks, which POSIX keeps per process.
+  // Do not open an existing file here: POSIX keeps locks per process, so closing the file would release SQLite's locks.
   if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a", PRIVATE));
   for (const each of [file, `${file}-wal`, `${file}-shm`]) {
     const stats = statSync(each, { throwIfNoEntry: false });
@@ -17,7 +17,7 @@ export function keepPrivate(file: string): void {
   }
 }
 
-/** Restricts access to the owner. Ignores files of other owners and file systems without modes. */
+/** Restricts access to the owner. Does nothing for files of other owners and on file systems without modes. */
 function restrict(file: string): void {
   try {
     chmodSync(file, PRIVATE);

@@ -4,45 +4,46 @@ import type { Database } from "./driver.ts";
 export type { InputOf, OutputOf, Procedure, ProcedureTable } from "../kernel/store-contract.ts";
 
 /**
- * Buffer for changes that procedures collect over the requests of a transaction, e.g. counts. `flush` writes them; it
- * is called before each commit. `discard` drops them; it is called after a rollback of the changes since the last
- * `flush`.
+ * Buffer for changes, e.g. of counts, that procedures collect during the requests of a transaction. `flush` writes the
+ * changes; it is called before each commit. `discard` drops the changes since the last `flush`; it is called after a
+ * rollback.
  */
 export interface WriteBuffer {
   flush(): void;
   discard(): void;
 }
 
-/** Time as procedures see it. It is the same for all requests of a batch. */
+/** Time that procedures read. It is the same for all requests of a batch. */
 export interface StoreTime {
   /**
-   * Time of the log, in milliseconds. It never goes back, also over restarts. It passes as the monotonic clock does,
-   * whatever happens to the wall clock; until the wall clock is set it equals that. For durations: what is due after a
-   * delay, what expires.
+   * Time of the log, in milliseconds. It equals the wall clock until the wall clock is set. It passes like the
+   * monotonic clock, and setting the wall clock does not change it. It never goes back, not even after a restart. Use
+   * it for durations: delays and expiries.
    */
   now(): number;
   /**
-   * Wall clock of the engine that made the request, in milliseconds since 1970. It may jump. For records, and for
-   * instants that a user chose.
+   * Wall clock of the engine that made the request, in milliseconds since 1970. It may jump. Use it for timestamps in
+   * records, and for points in time that a user chose.
    */
   wall(): number;
 }
 
-/** Runs of engines that use the database, as procedures see them. The same on all replicas. */
+/** The runs of the engines that use the database. They are the same on all replicas. */
 export interface StoreRuns {
-  /** True while the run is a member of the log. A database without a log knows no runs. */
+  /** True while the run is a member of the log. Always false for a database without a log. */
   isMember(run: string): boolean;
 }
 
 /** Exports of a file of procedures. */
 export interface ProceduresModule {
   /**
-   * SQL migrations, one per schema version. Append only. The database's version is the number of executed migrations.
+   * SQL migrations, one per schema version. New ones are only added at the end, because the version of a database is
+   * the number of migrations that were executed on it.
    */
   readonly schema: readonly string[];
   /**
-   * Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer`
-   * before it returns. `time` is that of the running batch.
+   * Called after the schema is upgraded, and again each time the database is reopened. May register one buffer with
+   * `useBuffer` before it returns. `time` always has the time of the running batch.
    */
   openProcedures(
     database: Database,
@@ -61,8 +62,8 @@ export function write<Input, Output>(run: (input: Input) => Output): Procedure<I
 }
 
 /**
- * Marks a refusal. Not `instanceof`: in the bundled engine, the procedures of a store in memory import this file a
- * second time.
+ * Identifies a refusal. `instanceof` would not find all of them: in the bundled engine, the procedures of a store in
+ * memory import this file a second time, so that there are two classes.
  */
 const REFUSAL = Symbol.for("svc.store.refusal");
 

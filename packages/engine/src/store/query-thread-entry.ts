@@ -2,7 +2,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openDatabase } from "./driver.ts";
 import type { QueryThreadStart } from "./query-thread.ts";
 
-// A separate thread with its own connection, so that neither readers nor the store's thread have to wait.
+// The statement runs in a thread of its own, with its own connection, so that neither readers nor the store's thread
+// have to wait for it.
 const { file, driver, sql, parameters, cancelled } = workerData as QueryThreadStart;
 const isCancelled = (): boolean => Atomics.load(new Uint8Array(cancelled), 0) === 1;
 if (!isCancelled()) {

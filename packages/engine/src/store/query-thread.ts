@@ -8,16 +8,18 @@ export interface QueryThreadStart {
   readonly driver: DriverName;
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
-  /** Its first byte is 1 once the result is no longer needed. */
+  /** The first byte is set to 1 when the result is no longer needed. */
   readonly cancelled: SharedArrayBuffer;
 }
 
 export interface QueryThreadOptions {
-  /** Absolute path of the database. It may be in use. */
+  /** Absolute path of the database. Other connections may use it at the same time. */
   readonly file: string;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborts before the statement starts, or when it ends: a running statement cannot be interrupted. */
+  /**
+   * Cancels the call: before the statement starts, or after it ends, because a running statement cannot be interrupted.
+   */
   readonly signal: AbortSignal;
   /** Default: `defaultDriver()`. */
   readonly driver?: DriverName | undefined;
@@ -57,7 +59,8 @@ export async function runInThread(
   const onAbort = (): void => end("the store is closing");
   signal.addEventListener("abort", onAbort, { once: true });
   const cancel = clock.after(timeoutMs, () => end(`it took longer than ${timeoutMs} ms`));
-  // Wait for the exit: a cancelled thread runs until its statement ends. It must not write after this has settled.
+  // Wait for the exit, also after a cancellation: the thread runs until its statement ends, and a statement that writes
+  // must not write after this promise has settled.
   await new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   cancel();
   signal.removeEventListener("abort", onAbort);

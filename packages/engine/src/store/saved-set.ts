@@ -7,14 +7,14 @@ import type { Logger } from "../kernel/logger.ts";
 import { replaceWhole } from "./whole-file.ts";
 
 const RETRY_MS = 5_000;
-/** Entries in one piece of the file's text. */
+/** Number of entries in one piece of the file's text. */
 const ENTRIES_PER_PIECE = 500;
 /** Maximum characters of a broken entry in a message. */
 const MAX_QUOTED = 256;
 /** Maximum size of a file that is read, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Earlier versions have the member `bindings`. */
+/** Files of earlier versions have the member `bindings` instead of `entries`. */
 const fileSchema = z.union([
   z.object({ version: z.literal(1), entries: z.array(z.string()) }),
   z
@@ -55,14 +55,14 @@ function membersOf(piece: readonly string[]): string {
   return JSON.stringify(piece).slice(1, -1);
 }
 
-/** A line of the file of changes: the operation and the entry. */
+/** Schema of a line of the file of changes: the operation and the entry. */
 const changeSchema = z.tuple([z.enum(["add", "remove"]), z.string()]);
 type Change = z.output<typeof changeSchema>;
 
 /**
  * A persistent set of strings. Each change is appended to a second file, `<name>.changes`, before `add` or `remove`
- * returns, so it survives a crash of the process. Soon after, the main file is replaced and synced and the second file
- * is removed. From then on the change also survives a power cut. Never creates the folder.
+ * returns, so it survives a crash of the process. Soon afterwards the main file is replaced and synced, and the second
+ * file is removed. From then on the change also survives a power cut. This class never creates the folder.
  */
 export class SavedSet {
   readonly #options: SavedSetOptions;
@@ -70,12 +70,15 @@ export class SavedSet {
   #dirty = false;
   /** Reason why the last write failed. */
   #failure: string | undefined;
-  /** Descriptor of the file of changes. Open from the first change until it is saved, or until that failed. */
+  /**
+   * Descriptor of the file of changes. It is open from the first change until the main file is saved, or until an
+   * append or a save fails.
+   */
   #changes: number | undefined;
   #changesBytes = 0;
   #saving: Promise<void> | undefined;
   #closed = false;
-  /** Path of a file of an earlier run that cannot be read. */
+  /** Path of a file of an earlier run that cannot be read; undefined if there is none. */
   #damagedFile: string | undefined;
   #cancelRetry = (): void => {};
 
@@ -84,8 +87,8 @@ export class SavedSet {
   }
 
   /**
-   * Returns the entries of the last run. Renames the file to `<name>.damaged-<time>` and returns no entries if it
-   * cannot be read.
+   * Returns the entries of the last run. If the file cannot be read, renames it to `<name>.damaged-<time>` and returns
+   * only the entries of the file of changes.
    */
   async load(): Promise<readonly string[]> {
     const { file, what, log } = this.#options;
@@ -115,7 +118,7 @@ export class SavedSet {
     return [...this.#entries];
   }
 
-  /** User message if changes cannot be saved at present; else undefined. */
+  /** User message if changes cannot be saved at present; undefined otherwise. */
   get failure(): string | undefined {
     return this.#failure === undefined
       ? undefined
@@ -123,8 +126,8 @@ export class SavedSet {
   }
 
   /**
-   * User message if the entries of an earlier run are unknown, because their file cannot be read. Does not change after
-   * `load`.
+   * User message if the entries of an earlier run are unknown because their file cannot be read; undefined otherwise.
+   * Does not change after `load`.
    */
   get problem(): string | undefined {
     const { file, what } = this.#options;
@@ -175,7 +178,7 @@ export class SavedSet {
       await rename(file, renamed);
       this.#damagedFile = renamed;
     } catch {
-      // The file keeps its name and must not be overwritten.
+      // The file could not be renamed, so it must not be overwritten.
       this.#damagedFile = file;
     }
   }
@@ -217,7 +220,7 @@ export class SavedSet {
     this.#saveSoon();
   }
 
-  /** Writes without a sync. */
+  /** Appends without a sync. */
   #append(line: string): void {
     if (this.#damagedFile === this.#options.file) return;
     try {
@@ -225,7 +228,7 @@ export class SavedSet {
         throw new Error(`${this.#changesFile} has more than ${MAX_FILE_BYTES} bytes`);
       this.#changes ??= openSync(this.#changesFile, "a", 0o600);
       this.#changesBytes += Buffer.byteLength(line);
-      // Writes the whole line or throws.
+      // appendFileSync writes the whole line or throws.
       appendFileSync(this.#changes, line);
     } catch (error) {
       this.#closeChanges();
@@ -274,7 +277,7 @@ export class SavedSet {
       this.#failure = undefined;
     } catch (error) {
       this.#dirty = true;
-      // Close the file, because the folder may have been replaced by the next change.
+      // Close the file, because the folder may be replaced before the next change.
       this.#closeChanges();
       this.#failed(error);
     }

@@ -21,9 +21,9 @@ const MIN_RENEWAL_PAUSE_MS = 250;
 const MAX_RENEWAL_PAUSE_MS = 5_000;
 
 /**
- * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session
- * at the next sync. After a failed commit, no request of the batch is acknowledged. After a failed sync, no write is
- * acknowledged until the database has been written to a new file; see failed-sync.ts.
+ * A database file in the store thread, from opening to closing. A write is synced before it is acknowledged; in a
+ * `relaxed` session it is synced shortly afterwards. After a failed commit, no request of the batch is acknowledged.
+ * After a failed sync, no write is acknowledged until the database has been written to a new file; see failed-sync.ts.
  */
 export class Session {
   readonly #file: string;
@@ -34,10 +34,13 @@ export class Session {
   #problem: string | undefined;
   #damage: string | undefined;
   #wasUnclean = false;
-  /** Set after a failed sync. `frames` is the number of readable log frames at that time; it must not become less. */
+  /**
+   * Set after a failed sync. `frames` is the number of log frames that were readable at that time. If fewer are
+   * readable later, pages are lost.
+   */
   #unsynced: { readonly frames: number } | undefined;
   #isRenewed = false;
-  /** Monotonic time, in milliseconds. */
+  /** Monotonic time before which no further renewal is tried, in milliseconds. */
   #nextRenewalAt = 0;
   #renewalPauseMs = MIN_RENEWAL_PAUSE_MS;
 
@@ -56,7 +59,7 @@ export class Session {
     return this.#problem;
   }
 
-  /** User message about data that was found to be lost on opening; else undefined. */
+  /** User message about lost data that was detected on opening; undefined otherwise. */
   get damage(): string | undefined {
     return this.#damage;
   }
@@ -72,19 +75,22 @@ export class Session {
   }
 
   /**
-   * True if the new file is ready. The thread must then end, which closes all connections to the old file. The next
-   * opening replaces it.
+   * True if the new file is ready. The thread must then end, so that all connections to the old file are closed. The
+   * next opening replaces the old file with the new one.
    */
   get isRenewed(): boolean {
     return this.#isRenewed;
   }
 
-  /** The stored time of the log; undefined if there is none. */
+  /** The stored log time; undefined if there is none. */
   get storedTime(): BatchTime | undefined {
     return this.#connection?.time.stored;
   }
 
-  /** Runs the first requests, at least one. Requests without an answer were not started. */
+  /**
+   * Runs requests in order, at least one. If it returns fewer answers than requests, the other requests were not
+   * started.
+   */
   run(requests: readonly Request[], time: BatchTime): Answer[] {
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
@@ -97,7 +103,7 @@ export class Session {
     } catch (thrown) {
       if (!(thrown instanceof DatabaseFailed)) throw thrown;
       this.#noteFailure(thrown, connection);
-      // After a failed sync, the next opening may still find these writes in the log.
+      // The error may be a failed sync. The next opening may then still find these writes in the log.
       return this.#readsOnly(requests, thrown.suspect ? { isUnclear: true } : {});
     }
     if (!writes) return answers;
@@ -107,7 +113,7 @@ export class Session {
     return answers;
   }
 
-  /** Tries a write after a failure, or renews the file after a failed sync. */
+  /** Tries a test write, or after a failed sync, tries to renew the file. */
   probe(): void {
     const connection = this.#connected();
     if (connection === undefined || !this.#isInPlace(connection)) return;
@@ -135,7 +141,7 @@ export class Session {
   }
 
   /**
-   * Closes the file. Throws an Error if the checkpoint failed; nothing is lost then, but the next start checks the
+   * Closes the file. Throws an Error if the checkpoint failed. Nothing is lost then, but the next start checks the
    * file.
    */
   close(time: BatchTime): void {
@@ -144,8 +150,8 @@ export class Session {
     if (connection === undefined) return;
     try {
       if (this.#problem === undefined) keepTime(connection, time);
-      // A checkpoint could write pages that were never synced. So renew the file; the next opening replaces the old
-      // one.
+      // A checkpoint could write pages that were never synced. So write the new file instead; the next opening replaces
+      // the old one with it.
       if (this.#unsynced !== undefined && !this.#isRenewed) this.#renew(connection, this.#unsynced.frames);
       closeDatabaseFile(connection.database);
     } catch (thrown) {
@@ -195,8 +201,8 @@ export class Session {
   }
 
   /**
-   * Keeps the connection open unless it is stuck: closing the last one runs a checkpoint, with pages that may not be
-   * synced.
+   * Keeps the connection open, unless it is stuck in a transaction and no sync has failed. After a failed sync it stays
+   * open in any case, because closing the last connection runs a checkpoint, which could write unsynced pages.
    */
   #noteFailure(failure: DatabaseFailed, connection: Connection): void {
     this.#problem = `the store cannot write ${this.#file}: ${failure.message}`;
@@ -219,7 +225,7 @@ export class Session {
     this.#unsynced = { frames: (isOfCommit ? wal?.readableBeforeLast : wal?.readable) ?? 0 };
   }
 
-  /** Doubles the pause after each failed attempt, because an attempt may read and write the whole database. */
+  /** Doubles the pause after each failed attempt, because each attempt may read and write the whole database. */
   #tryToRenew(connection: Connection, frames: number): void {
     if (performance.now() < this.#nextRenewalAt) return;
     try {
@@ -248,7 +254,7 @@ export class Session {
     try {
       return readWal(`${this.#file}-wal`);
     } catch {
-      // The number of frames is then unknown.
+      // The number of frames is unknown then.
       return undefined;
     }
   }
@@ -273,7 +279,10 @@ export class Session {
   }
 }
 
-/** Stores the time at a stop, so that the next start knows how long it lasted. Ignores failures: an older time is stored. */
+/**
+ * Stores the time at a stop, so that the next start knows how long the engine did not run. Failures are ignored,
+ * because an older time is stored already.
+ */
 function keepTime({ time }: Connection, now: BatchTime): void {
   try {
     time.begin(now, true);

@@ -13,7 +13,7 @@ const SNAPSHOT_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Writes a consistent, compacted copy of a database, while reads and writes continue. The copy can replace the original
- * file. Rejects with `storage_failed` and then leaves no file.
+ * file. On failure, rejects with `storage_failed` and leaves no file.
  */
 export function snapshotDatabase({ target, ...options }: SnapshotOptions): Promise<{ readonly bytes: number }> {
   return writeWhole(target, async (draft) => {

@@ -3,11 +3,11 @@ import type { HealthProbe } from "../kernel/health-contract.ts";
 export interface StoreState {
   /** Returns the reason why writes fail at present, or undefined. */
   problem(): string | undefined;
-  /** Returns what is lost or damaged although writes work, or undefined. */
+  /** Returns which data are lost or damaged although writes work, or undefined. */
   damage(): string | undefined;
 }
 
-/** Returns a probe: unhealthy while writes fail, degraded if damage was found. */
+/** Returns a health probe: unhealthy while writes fail, degraded if damage was found. */
 export function storeHealth(store: StoreState): HealthProbe {
   return () => {
     const problem = store.problem();

@@ -42,13 +42,13 @@ function reportHealth(current: Session): void {
   }
 }
 
-/** Ends the thread, which closes all its connections. */
+/** Ends the thread, which closes all its connections to the old file. */
 function end(): void {
   post({ kind: "renewed" });
   process.exit();
 }
 
-/** Closes the file, which syncs the rest of its log. */
+/** Closes the file. This also syncs the rest of its log. */
 async function close(current: Session, time: BatchTime): Promise<void> {
   clearInterval(probe);
   await logSync?.stop();
@@ -90,7 +90,7 @@ if (session !== undefined) {
     current.checkPlace();
     reportHealth(current);
   }, PLACE_CHECK_MS).unref();
-  // After a sync that failed before the last stop, renew the file at once, because the modules write when they start.
+  // If a sync failed before the last stop, renew the file now, because the modules write as soon as they start.
   if (current.problem !== undefined) current.probe();
   if (current.isRenewed) end();
   post({

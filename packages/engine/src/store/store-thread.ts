@@ -19,11 +19,11 @@ export interface ThreadEvents {
   onAnswers(answers: readonly Answer[]): void;
   onHealth(problem: string | undefined): void;
   /**
-   * Called at most once, when the thread ended so that a new one uses the new file. Unanswered requests were not
-   * started.
+   * Called at most once: when the thread has ended because it wrote the database to a new file. Requests without an
+   * answer were not started.
    */
   onRenewed(): void;
-  /** Called at most once, when the thread ended unexpectedly, and not before `startThread` resolved. */
+  /** Called at most once: when the thread has ended unexpectedly after `startThread` resolved. */
   onCrash(reason: string): void;
 }
 
@@ -31,27 +31,27 @@ export interface ThreadEvents {
 export interface Thread {
   /** True if the last stop was not clean. */
   readonly wasUnclean: boolean;
-  /** User message about data that was found to be lost on opening; else undefined. */
+  /** User message about lost data that was detected on opening; undefined otherwise. */
   readonly damage: string | undefined;
   /** Names of the procedures that write. */
   readonly writes: ReadonlySet<string>;
-  /** The stored time of the log; undefined if there was none. */
+  /** The stored log time; undefined if there was none. */
   readonly storedTime: BatchTime | undefined;
   post(message: ToThread): void;
-  /** Closes the database. Resolves when the thread has ended, with a problem or undefined. */
+  /** Closes the database. Resolves when the thread has ended, or after a timeout, with a problem or undefined. */
   close(time: BatchTime): Promise<string | undefined>;
 }
 
 /**
- * Timeout of closing, in milliseconds. Then the thread is terminated. Nothing is lost, but the next start checks the
- * file.
+ * Timeout of closing, in milliseconds. After it, `close` no longer waits for the thread. Nothing is lost, but the next
+ * start checks the file.
  */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
 export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
   const thread = await openThread(options, events);
-  // The first thread may have only renewed the file. The second one opens it.
+  // The first thread may have ended after it wrote the database to a new file. Then a second thread opens the new file.
   return (
     thread ??
     (await openThread(options, events)) ??
@@ -59,7 +59,7 @@ export async function startThread(options: ThreadOptions, events: ThreadEvents):
   );
 }
 
-/** Resolves with undefined if the database was written to a new file. */
+/** Resolves with undefined if the thread ended after it wrote the database to a new file. */
 async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
   const { file, driver, durability, isBackground } = options;
   const workerData: ThreadStart = { file, procedures: options.procedures.href, driver, durability, isBackground };
@@ -68,7 +68,10 @@ async function openThread(options: ThreadOptions, events: ThreadEvents): Promise
   return (await thread.opened) === "open" ? thread : undefined;
 }
 
-/** The thread is never terminated: libsql aborts the process when its thread is terminated during a statement. */
+/**
+ * A store thread. It is never terminated, because libsql aborts the process when its thread is terminated during a
+ * statement.
+ */
 class WorkerThread implements Thread {
   readonly opened: Promise<"open" | "renewed">;
   readonly #worker: Worker;

@@ -6,7 +6,7 @@ import type { BatchTime } from "./log-time.ts";
 export interface ThreadStart {
   /** Absolute path of the database. */
   readonly file: string;
-  /** URL of the file of procedures, as JavaScript. */
+  /** URL of the compiled file of procedures. */
   readonly procedures: string;
   readonly driver: DriverName;
   readonly durability: StoreDurability;
@@ -19,7 +19,8 @@ export interface Request {
 }
 
 /**
- * Result of a request. `failed`: the request was not executed. With `isUnclear`, its write may be stored nevertheless.
+ * Result of a request. `failed`: the request was not executed. If `isUnclear` is set, its write may be stored
+ * nevertheless.
  */
 export type Answer =
   | { readonly status: "done"; readonly output: unknown }
@@ -37,25 +38,29 @@ export type ToThread =
 
 export type FromThread =
   /**
-   * `damage` describes data that was found to be lost. If `wasUnclean`, the content should be checked. `writes` names
-   * the procedures that write.
+   * `damage` describes lost data that was detected on opening. If `wasUnclean`, the content should be checked. `writes`
+   * are the names of the procedures that write.
    */
   | {
       readonly kind: "open";
       readonly wasUnclean: boolean;
       readonly damage: string | undefined;
       readonly writes: readonly string[];
-      /** The stored time of the log. */
+      /** The stored log time. */
       readonly time: BatchTime | undefined;
     }
   | { readonly kind: "refused"; readonly message: string }
   /**
-   * Answers in the order of the requests. If they are large, only to the first requests; the others were not started.
+   * Answers in the order of the requests. If the answers are large, only the first requests have one; the others were
+   * not started.
    */
   | { readonly kind: "answers"; readonly answers: readonly Answer[] }
-  /** Sent when the store's problem changes. Undefined: the store can write. */
+  /** Sent when the store's problem changes. Undefined means that the store can write. */
   | { readonly kind: "health"; readonly problem: string | undefined }
-  /** The database was written to a new file for the next thread. This thread ends and starts no further request. */
+  /**
+   * The database was written to a new file, which the next thread opens. This thread ends and starts no further
+   * request.
+   */
   | { readonly kind: "renewed" }
-  /** `problem`: the checkpoint failed. Nothing is lost; the next start reads the log. */
+  /** `problem` is set if the checkpoint failed. Nothing is lost then, because the next start reads the log. */
   | { readonly kind: "closed"; readonly problem: string | undefined };

@@ -23,7 +23,7 @@ import { startThread, type Thread } from "./store-thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 export interface ThreadStoreOptions {
-  /** As in the contract's `StoreOptions`. */
+  /** See `StoreOptions` for the members without a comment here. */
   readonly file: string;
   readonly procedures: URL;
   readonly durability?: StoreDurability | undefined;
@@ -34,7 +34,7 @@ export interface ThreadStoreOptions {
   readonly timeoutClock?: Clock;
   /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number;
-  /** Maximum size of pending requests, in bytes (`bytes` of `call`). Default 64 MiB. */
+  /** Maximum total size of pending requests, in bytes (`bytes` of `call`). Default 64 MiB. */
   readonly maxBytes?: number;
   /** Timeout of each request, in milliseconds. Default 30,000. */
   readonly requestTimeoutMs?: number;
@@ -45,15 +45,15 @@ export interface ThreadStoreOptions {
 }
 
 /**
- * Maximum size of a database whose content is checked after an unclean stop, because the check delays stopping the
- * engine.
+ * Maximum size of a database whose content is checked after an unclean stop, in bytes. The size is limited because
+ * stopping the engine waits for the check.
  */
 const MAX_CHECKED_BYTES = 512 * 1024 * 1024;
-/** Size of a request without its data. */
+/** Memory that is counted for each request in addition to its data, in bytes. */
 const REQUEST_OVERHEAD_BYTES = 256;
 /** Minimum pause after a failed restart of the thread, in milliseconds. */
 const RESTART_DELAY_MS = 1_000;
-/** How long a write with `mayWait` waits for others, in milliseconds. */
+/** How long a write with `mayWait` waits for other requests, in milliseconds. */
 const GATHER_MS = 1;
 
 interface Pending {
@@ -74,7 +74,7 @@ type State =
   | { readonly name: "down"; readonly reason: string; readonly retryAt: number }
   | { readonly name: "closed" };
 
-/** Opens a database in its own thread. Rejects as `OpenStore` does. */
+/** Opens a database in its own thread. Rejects like `OpenStore`. */
 export async function openThreadStore<Procedures extends ProcedureTable>(
   options: ThreadStoreOptions,
 ): Promise<Store<Procedures>> {
@@ -108,7 +108,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #problem: string | undefined;
   #damage: string | undefined;
   readonly #abort = new AbortController();
-  /** The check of the content, if there was one. */
+  /** The running or finished check of the content, if there was one. */
   #check: Promise<void> | undefined;
   #cancelSweep: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -133,7 +133,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   /** Stores the time after the wall clock was set, so that it is known after a crash. */
   #storeTime(): void {
-    // The name is not one of the table's.
+    // The cast is needed because the name is not in the module's table of procedures.
     this.call(STORE_TIME as never, null as never).catch((error: unknown) =>
       this.#log.debug("the time of a store could not be stored", { file: this.#options.file, error }),
     );
@@ -172,8 +172,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     return this.call(name, input);
   }
 
-  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of
-  // answers is kept.
+  // Not an async function: the promise must settle in the same turn of the event loop in which the answer arrives. So
+  // callers get answers in order.
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
@@ -184,7 +184,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise<OutputOf<Procedures[Name]>>((resolve, reject) => {
       const deadline = this.#clock.monotonic() + this.#requestTimeoutMs;
-      // The output is what the procedure of that name returned, copied between the threads.
+      // The cast is safe, because the output is that of the named procedure, copied between the threads.
       const settle = resolve as (output: unknown) => void;
       this.#requests += 1;
       this.#bytes += bytes;
@@ -211,12 +211,12 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     return this.#time.skewMs();
   }
 
-  /** Only this run: the lock of the data folder excludes others. */
+  /** Returns only this run, because the lock of the data folder excludes other runs. */
   members(): readonly string[] {
     return [this.run];
   }
 
-  /** No other run can begin while this one is there. */
+  /** Never calls the listener, because no other run can use the store at the same time. */
   onRunsGone(): Undo {
     return () => {};
   }
@@ -258,8 +258,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   /**
-   * Sends when the current callback of the event loop has ended, so that all its requests are in one batch. Requests of
-   * later callbacks gather while the thread commits that batch: a write that is alone waits for no others.
+   * Sends after the current callback of the event loop, so that all requests of the callback are in one batch. Requests
+   * of later callbacks are collected while the thread commits that batch. So a single write does not wait for others.
    */
   #scheduleFlush(): void {
     if (this.#flushScheduled || this.#inFlight.length > 0) return;
@@ -270,7 +270,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     });
   }
 
-  /** Sends the waiting requests after a while, unless others are sent before. */
+  /** Sends the waiting requests after `GATHER_MS`, unless they are sent earlier together with other requests. */
   #gather(): void {
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
@@ -292,7 +292,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #settle(answers: readonly Answer[]): void {
     const batch = this.#inFlight;
     this.#inFlight = [];
-    // If answers are large, the thread answers only some requests. Send the rest again, before newer requests.
+    // If the answers are large, the thread answers only some requests. Send the others again, before newer requests.
     const rest = batch.splice(Math.max(1, answers.length));
     batch.forEach((pending, index) => {
       this.#release(pending);
@@ -316,7 +316,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   /**
-   * Rejects requests that timed out. Those that the thread is running still count against the limits until it answers.
+   * Rejects requests that timed out. Requests in the running batch count against the limits until the thread answers.
    */
   #expire(): void {
     this.#cancelSweep = undefined;
@@ -382,7 +382,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#restart();
   }
 
-  /** Fails the requests of a crashed thread. Waiting requests go to a new thread. */
+  /** Fails the requests that the crashed thread was running. Waiting requests go to a new thread. */
   #recover(reason: string): void {
     if (this.#state.name === "closed") return;
     this.#log.error("store thread ended unexpectedly; restarting it", { file: this.#options.file, reason });
@@ -451,7 +451,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#state = { name: "closed" };
     this.#failInFlight("the store was closed before the write finished");
     this.#failWaiting("the store was closed before the write finished");
-    // The process must not end before the thread of the check has.
+    // The process must not end before the thread of the check has ended.
     await this.#check;
     if (state.name !== "ready") return;
     const problem = await state.thread.close(this.#time.read());

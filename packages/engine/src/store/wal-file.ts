@@ -4,9 +4,9 @@ import { closeSync, openSync, readSync } from "node:fs";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** Page size of a log with an invalid header. */
+/** Assumed page size of a log whose header is invalid. */
 const DEFAULT_PAGE_BYTES = 4096;
-/** The first 4 bytes of a log, without the last bit. That bit is set if checksums use big-endian words. */
+/** The first 4 bytes of a log, without the last bit. That bit is set if the checksums use big-endian words. */
 const MAGIC = 0x377f0682;
 /** Number of frames per read. */
 const FRAMES_PER_READ = 64;
@@ -15,11 +15,11 @@ const FRAMES_PER_READ = 64;
 export interface WalContent {
   /** Frames up to the last readable commit. These are the frames that SQLite uses. */
   readonly readable: number;
-  /** Readable frames without the last transaction. */
+  /** Readable frames, without those of the last readable transaction. */
   readonly readableBeforeLast: number;
   /**
    * Frames of later transactions after the first bad frame. SQLite ignores them without an error. A transaction starts
-   * only after the previous one is synced, so a power cut cannot leave such frames: they show that the file is damaged.
+   * only after the previous one is synced, so a power cut cannot cause this. Such frames show that the file is damaged.
    */
   readonly unreadable: number;
 }
@@ -74,7 +74,9 @@ class FrameChain implements WalContent {
   #frames = 0;
   /** True if all frames so far are valid. */
   #isIntact: boolean;
-  /** True after the transaction of the first bad frame. Further frames belong to later transactions. */
+  /**
+   * True after the end of the transaction that contains the first bad frame. Later frames belong to later transactions.
+   */
   #isPastBadTransaction = false;
 
   constructor(salts: Buffer, checksum: Checksum, isIntact: boolean) {

@@ -3,20 +3,22 @@ import { MAX_NODE_MESSAGE_BYTES } from "@svc-runtime/protocol/nodes";
 import { NatsProblem, permissionProblem } from "./connect.ts";
 import { isOlder, MIN_SERVER_VERSION } from "./server-version.ts";
 
-/** An entry of the log as the server hands it over on request: base64 in JSON. */
+/**
+ * Minimum `max_payload` of a server, in bytes. A server returns an entry of the log as base64 in JSON, which is longer.
+ */
 const MIN_MAX_PAYLOAD = Math.ceil((MAX_NODE_MESSAGE_BYTES * 4) / 3) + 64 * 1024;
-/** How long the servers are waited for, in milliseconds. */
+/** How long to wait for the answers of the servers, in milliseconds. */
 const ANSWER_MS = 500;
-/** How long one answer of JetStream may take, and how long it may have no leader, in milliseconds. */
+/** JETSTREAM_MS: timeout of one request to JetStream, in milliseconds. LEADER_MS: maximum time without a leader. */
 const JETSTREAM_MS = 1_000;
 const LEADER_MS = 20_000;
 
-/** Whether writes survive that all servers lose power at once. */
+/** Whether acknowledged writes survive if all servers lose power at once. */
 export interface LogDurability {
   readonly durability: "durable" | "relaxed";
-  /** Why it is relaxed, and what to do. */
+  /** Reason why the durability is relaxed, and what to do. */
   readonly reason?: string;
-  /** Number of servers of the cluster, as far as it is known. */
+  /** Number of servers of the cluster. It may be too low if some servers do not answer. */
   readonly servers: number;
 }
 
@@ -69,9 +71,9 @@ interface ServerReport {
 }
 
 /**
- * Asks all servers whether they sync before they acknowledge. Servers tell it to accounts that import the system
- * account's service only, as in the file of `svc cluster nats-config`. One that does not answer must be taken for not
- * so. Never rejects.
+ * Asks all servers whether they sync writes before they acknowledge them. Servers answer only if the account of the
+ * engine imports a service of the system account, as in the file of `svc cluster nats-config`. A server that does not
+ * answer counts as one that does not sync. Never rejects.
  */
 export async function durabilityOf(nats: NatsConnection, cluster: string): Promise<LogDurability> {
   const reports: ServerReport[] = [];
@@ -83,12 +85,15 @@ export async function durabilityOf(nats: NatsConnection, cluster: string): Promi
     });
     for await (const answer of answers) if (answer.data.length > 0) reports.push(answer.json<ServerReport>());
   } catch {
-    // No server answers: see below.
+    // Ignored: no server answers, so the list of reports is empty.
   }
   return durabilityIn(reports, nats.info?.connect_urls ?? []);
 }
 
-/** `urls`: addresses that the servers announce. A server that listens at all addresses of its machine has several. */
+/**
+ * Derives the durability from the answers of the servers. `urls` are the addresses that the servers announce. There may
+ * be more of them than servers, because a server that listens on all addresses of its machine announces each of them.
+ */
 export function durabilityIn(reports: readonly ServerReport[], urls: readonly string[]): LogDurability {
   const sizes = reports.map(({ data }) => Number(data?.meta_cluster?.cluster_size ?? 1));
   const servers = reports.length === 0 ? Math.max(1, urls.length) : Math.max(reports.length, ...sizes);

@@ -8,12 +8,15 @@ const ASK_EVERY_MS = 5_000;
 export interface DurabilityWatchParts {
   /** Asks the servers. Never rejects. */
   readonly ask: () => Promise<LogDurability>;
-  /** Calls the listener each time that there is a server again. */
+  /** Calls the listener each time a server can be reached again. */
   readonly onUp: (listener: () => void) => Undo;
   readonly clock: Clock;
 }
 
-/** What the servers tell about durability: asked at the start, after each loss of the connection, and while it is relaxed. */
+/**
+ * Keeps the durability up to date. The servers are asked at the start, after each loss of the connection, and
+ * repeatedly while the durability is relaxed.
+ */
 export class DurabilityWatch {
   readonly #parts: DurabilityWatchParts;
   #last: LogDurability;
@@ -45,7 +48,7 @@ export class DurabilityWatch {
   }
 
   #ask(): void {
-    // The servers of an earlier connection may have been asked.
+    // Ask again after the running request, because it may have reached the servers of the previous connection.
     this.#mustAskAgain = this.#isAsking;
     if (this.#isAsking || this.#isStopped) return;
     this.#isAsking = true;

@@ -2,12 +2,12 @@ import type { Clock } from "../../kernel/clock.ts";
 import { LogChanged, type LogEntry, type LogState, LogTruncated, LogUnavailable } from "../../store/log.ts";
 import { SETTLE_MS } from "./log-end.ts";
 
-/** Without a live entry the end of the log is looked up after this time, in milliseconds. */
+/** After this time without a live entry the end of the log is looked up, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
-/** A live entry that is known to be stored is waited for this long, in milliseconds. */
+/** How long to wait for a live entry that is known to be stored, in milliseconds. */
 const LATE_MS = 100;
 const RETRY_MS = 250;
-/** Maximum number of entries that are asked for at a time; each has up to 512 KiB. */
+/** Maximum number of entries that are requested at a time. Each has up to 512 KiB. */
 const MAX_REQUESTS = 32;
 
 export interface EntryReaderParts {
@@ -16,25 +16,28 @@ export interface EntryReaderParts {
   readonly state: () => Promise<LogState>;
   readonly read: (position: number) => Promise<LogEntry | undefined>;
   readonly onEntry: (entry: LogEntry) => void;
-  /** Called at most once, and nothing after it. */
+  /** Called at most once. Nothing is called after it. */
   readonly onFailed: (error: LogTruncated | LogChanged) => void;
 }
 
-/** Makes a sequence without gaps of live entries, of which some may be lost, and of entries that are read. */
+/**
+ * Delivers the entries of a log in order and without gaps. Live entries arrive by themselves, but some of them may be
+ * lost. Lost entries are read from the log by their position.
+ */
 export class EntryReader {
   readonly #parts: EntryReaderParts;
   #next: number;
   /** Highest position that is known to be stored. */
   #stored = 0;
-  /** Identity of the log, once it was asked. */
+  /** Identity of the log; undefined until the log was asked for it. */
   #identity: string | undefined;
   #isStopped = false;
   #isCatchingUp = false;
-  /** Set to look at the state of the log in the next round. */
+  /** True if the next round must read the state of the log. */
   #mustLook = true;
   #cancelTimer = (): void => {};
   #isLateTimerSet = false;
-  /** An entry that the log has but does not return, and since when, on the monotonic clock. */
+  /** An entry that the log has but does not return, and the monotonic time since which it is missing. */
   #missing: { readonly position: number; readonly since: number } | undefined;
 
   constructor(parts: EntryReaderParts) {
@@ -51,17 +54,21 @@ export class EntryReader {
     this.#cancelTimer();
   }
 
-  /** Takes an entry that has just been stored. */
+  /** Receives an entry that has just been stored. */
   live(entry: LogEntry): void {
     if (this.#isStopped) return;
     this.#stored = Math.max(this.#stored, entry.position);
     if (entry.position < this.#next) return;
-    // The first one is given out after the state is known: the log may have lost entries.
+    // The first live entry is not delivered before the state of the log is known, because the log may have lost
+    // entries.
     if (entry.position > this.#next || this.#identity === undefined) this.#catchUp();
     else this.#give(entry);
   }
 
-  /** Must be called when an entry is known to be stored, which should arrive by itself. */
+  /**
+   * Must be called when an entry is known to be stored. It is read from the log if it does not arrive as a live entry
+   * soon.
+   */
   expect(position: number): void {
     this.#stored = Math.max(this.#stored, position);
     if (this.#isStopped || position < this.#next || this.#isLateTimerSet) return;
@@ -72,7 +79,7 @@ export class EntryReader {
     });
   }
 
-  /** Looks for entries that were missed. */
+  /** Reads the state of the log and all entries that were missed. */
   lookAgain(): void {
     this.#mustLook = true;
     this.#catchUp();
@@ -101,7 +108,7 @@ export class EntryReader {
     const before = this.#next;
     this.#cancelTimer();
     this.#cancelTimer = this.#parts.clock.after(ms, () => {
-      // Live entries have come.
+      // Live entries arrive, so the log works and need not be asked yet.
       if (this.#next > before && this.#stored < this.#next) this.#lookIn(ms);
       else this.lookAgain();
     });
@@ -122,14 +129,14 @@ export class EntryReader {
     for (const entry of entries) if (entry !== undefined) this.#give(entry);
   }
 
-  /** An entry that is stored was not found. Throws if it may be found later. */
+  /** Called if a stored entry was not found. Throws if it may be found later. */
   async #explainMissing(position: number): Promise<void> {
     const { last } = await this.#look();
     if (this.#isStopped || this.#next > position) return;
-    // A new leader of the log may have had it to come.
+    // A new leader of the log may not have applied the entry yet at the first attempt.
     if (position <= last) await this.#read(1);
     if (this.#isStopped || this.#next > position) return;
-    // It may have been truncated meanwhile.
+    // The entry may have been truncated meanwhile.
     await this.#look();
     if (this.#isStopped || this.#next > position) return;
     const now = this.#parts.clock.monotonic();
@@ -142,7 +149,7 @@ export class EntryReader {
     throw new LogUnavailable(`entry ${position} is not readable yet`);
   }
 
-  /** Compares the log with what was seen of it. */
+  /** Reads the state of the log. Fails if entries that were seen earlier are missing, or if the log was replaced. */
   async #look(): Promise<LogState> {
     const wanted = this.#next;
     const state = await this.#parts.state();

@@ -7,11 +7,14 @@ import { LogUnavailable } from "../../store/log.ts";
  */
 export const SETTLE_MS = 15_000;
 
-/** A lower bound for the end of a log: the highest position that was seen. Detects stale reads of the end. */
+/**
+ * The highest position that was seen in a log. It is a lower bound for the end of the log, and detects stale reads of
+ * the end.
+ */
 export class LogEnd {
   readonly #clock: Clock;
   #highest = 0;
-  /** Monotonic time since which the servers report an end below `#highest`. Undefined if they do not. */
+  /** Monotonic time since which the servers report an end below `#highest`. Undefined if they report no such end. */
   #behindSince: number | undefined;
 
   constructor(clock: Clock) {

@@ -2,12 +2,12 @@ import type { Msg } from "@nats-io/transport-node";
 import type { NodeLink } from "../../kernel/nodes/node-link.ts";
 import { isUnheard, type NatsClient } from "./connect.ts";
 
-/** How long an answer to a probe is waited for, in milliseconds. Then it is asked once more. */
+/** Timeout of a probe, in milliseconds. After it, the probe is sent once more. */
 const PROBE_MS = 1_000;
 
 /**
- * Messages between the nodes over core NATS, which delivers in order and at most once. Without a server messages are
- * dropped: what must arrive is sent again (`PeerTable`).
+ * Messages between the nodes over core NATS, which delivers in order and at most once. Without a server, messages are
+ * dropped. So `PeerTable` sends again what must arrive.
  */
 export function natsLink(client: NatsClient, cluster: string): NodeLink {
   const { nats } = client;
@@ -27,10 +27,10 @@ export function natsLink(client: NatsClient, cluster: string): NodeLink {
   return {
     listen(run, onMessage) {
       self = run;
-      // In this order, so that who answers a probe also receives what is sent to all.
+      // Subscribe to `all` before the own subject. So a node that answers probes also receives the messages to all.
       const toAll = nats.subscribe(all, {
         callback: (error, message) => {
-          // The sender gets its own message too.
+          // The server delivers an engine's own messages too.
           if (error === null && message.reply !== run) onMessage(message.data);
         },
       });
@@ -55,7 +55,8 @@ export function natsLink(client: NatsClient, cluster: string): NodeLink {
     probe(run, onAnswer) {
       if (!client.isUp()) return;
       void (async () => {
-        // A probe that reaches the server just before the end of a subscription gets no answer at all.
+        // Ask a second time after a timeout, because a server gives no answer if the receiver's subscription has just
+        // ended.
         const isThere = (await ask(run)) ?? (client.isUp() ? await ask(run) : undefined);
         if (isThere !== undefined) onAnswer(isThere);
       })();
@@ -63,7 +64,7 @@ export function natsLink(client: NatsClient, cluster: string): NodeLink {
   };
 }
 
-/** A message of a node is never empty. */
+/** True for a probe, which is empty. All other messages of a node have content. */
 function isProbe({ data, reply }: Msg): boolean {
   return data.length === 0 && reply !== undefined && reply !== "";
 }

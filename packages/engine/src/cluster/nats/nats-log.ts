@@ -27,11 +27,14 @@ import { LogEnd } from "./log-end.ts";
 import { logStreamName } from "./stream-names.ts";
 import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
-/** How long one request to the servers may take, in milliseconds. */
+/** Timeout of one request to the servers, in milliseconds. */
 const REQUEST_MS = 3_000;
-/** How long the servers remember the ids of entries, in milliseconds. Longer than one append is tried again. */
+/**
+ * How long the servers remember the ids of entries, in milliseconds. An append must not be tried again for a longer
+ * time.
+ */
 const DUPLICATE_WINDOW_MS = 120_000;
-/** Pause before an append that may succeed at once is repeated, in milliseconds. */
+/** Pause before an append that failed temporarily is repeated, in milliseconds. */
 const PASSING_MS = 50;
 const IDENTITY = "svc_identity";
 const MESSAGE_ID = "Nats-Msg-Id";
@@ -44,8 +47,8 @@ interface Opened {
 export type NatsLogParts = StreamParts;
 
 /**
- * A log in a stream of JetStream. Live entries come over core NATS, because the servers publish each stored entry
- * (`republish`); entries that were missed are read by their number.
+ * A log in a stream of JetStream. The servers publish each stored entry (`republish`), so live entries arrive over core
+ * NATS. Entries that were missed are read by their position.
  */
 export class NatsLog implements Log {
   readonly #parts: NatsLogParts;
@@ -54,7 +57,7 @@ export class NatsLog implements Log {
   readonly #manager: JetStreamManager;
   readonly #stream: string;
   readonly #identity: string;
-  /** Number of servers that keep the log. */
+  /** Number of servers that keep a copy of the log. */
   #copies: number;
   readonly #end: LogEnd;
   readonly #readers = new Set<EntryReader>();
@@ -70,7 +73,7 @@ export class NatsLog implements Log {
     this.#copies = copies;
   }
 
-  /** Opens the log, and creates it if there is none. Rejects with NatsProblem. */
+  /** Opens the log. Creates it if it is missing. Rejects with NatsProblem. */
   static async open(parts: NatsLogParts): Promise<NatsLog> {
     const { nats } = parts.client;
     const manager = await jetstreamManager(nats, { timeout: REQUEST_MS, checkAPI: false });
@@ -84,7 +87,7 @@ export class NatsLog implements Log {
     return new NatsLog(parts, manager, { identity, copies: info.config.num_replicas });
   }
 
-  /** Number of servers that keep the log, as it was last seen. */
+  /** Number of servers that keep a copy of the log, as last reported by the servers. */
   get copies(): number {
     return this.#copies;
   }
@@ -93,7 +96,7 @@ export class NatsLog implements Log {
     return this.#append(id, bytes, {});
   }
 
-  /** Appends the first entry. Rejects with LogChanged if the log has, or had, one. */
+  /** Appends the first entry. Rejects with LogChanged if the log has or had an entry. */
   async appendFirst(id: string, bytes: Uint8Array): Promise<void> {
     await this.#append(id, bytes, { lastSequence: 0 });
   }
@@ -102,7 +105,7 @@ export class NatsLog implements Log {
     if (bytes.length > MAX_ENTRY_BYTES) throw new Error(`an entry has ${bytes.length} bytes, more than the log takes`);
     const endsAt = this.#clock.monotonic() + REQUEST_MS;
     for (;;) {
-      // What is published without a server would wait in memory without a bound.
+      // Without a server, the client would keep the message in memory without a limit.
       if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
       try {
         const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream, ...expected } };
@@ -198,7 +201,10 @@ export class NatsLog implements Log {
     }
   }
 
-  /** The identity is in the subjects, so that nothing is appended to a stream that replaced this one. */
+  /**
+   * Returns a subject that contains the identity of the log, so that nothing is appended to a stream that replaced this
+   * one.
+   */
   #subject(kind: "log" | "entry"): string {
     const { cluster, store } = this.#parts;
     return subjectOf(cluster, kind, store, this.#identity);
@@ -213,12 +219,15 @@ function subjectOf(cluster: string, kind: "log" | "entry", store: string, identi
   return `svc.${cluster}.${kind}.${store}.${identity}`;
 }
 
-/** Whether the next attempt may succeed: the entry is being stored, or a server does not know a new stream yet. */
+/**
+ * True if the next attempt may succeed: an earlier attempt is still storing the entry, or a server does not know a new
+ * stream yet.
+ */
 function isPassing(error: unknown): boolean {
   return codeOf(error) === codes.duplicateUnderWay || isUnheard(error);
 }
 
-/** Entries are never changed. Those that a snapshot contains are purged. */
+/** Returns the config of the stream. Entries cannot be changed. Entries that a snapshot contains can be purged. */
 function logConfig({ cluster, store }: NatsLogParts): Partial<StreamConfig> {
   const identity = randomUUID();
   const subject = subjectOf(cluster, "log", store, identity);

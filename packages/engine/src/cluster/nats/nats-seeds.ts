@@ -26,16 +26,19 @@ import { isUnheard, permissionProblem } from "./connect.ts";
 import { logStreamName, seedStreamName } from "./stream-names.ts";
 import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
-/** Size of a part; a server hands it over as base64, and takes messages of up to 1 MB. */
+/** Size of a part, in bytes. It is limited because a server returns it as base64, and a message has at most 1 MB. */
 const PART_BYTES = 512 * 1024;
-/** Number of parts under way. They share the connection with what the engines tell one another. */
+/**
+ * Maximum number of parts in flight. They use the same connection as the messages between engines, which must not be
+ * delayed.
+ */
 const MAX_IN_FLIGHT = 2;
-/** How long one request to the servers may take, in milliseconds. */
+/** Timeout of one request to the servers, in milliseconds. */
 const REQUEST_MS = 3_000;
-/** How long a request is tried again, in milliseconds. A leader is elected meanwhile. */
+/** How long a failing request is tried again, in milliseconds. The servers may have to elect a leader meanwhile. */
 const STALL_MS = 20_000;
 const RETRY_MS = 250;
-/** Number of snapshots of a log that are kept. */
+/** Number of snapshots that are kept of a log. */
 const KEPT = 2;
 
 const snapshotSchema = z.object({
@@ -49,9 +52,9 @@ const snapshotSchema = z.object({
   source: z.string().optional(),
 });
 const indexSchema = z.object({
-  /** Who makes a snapshot now. */
+  /** The run that makes a snapshot at present, and the id of that snapshot; null if no run does. */
   claim: z.object({ run: z.string(), id: z.string() }).nullable(),
-  /** The newest first. */
+  /** The newest snapshot is the first. */
   kept: z.array(snapshotSchema),
 });
 type Index = z.output<typeof indexSchema>;
@@ -60,9 +63,10 @@ type Stored = z.output<typeof snapshotSchema>;
 const EMPTY: Index = { claim: null, kept: [] };
 
 /**
- * Snapshots in a stream of JetStream: each part of one is a message with a subject of its own. The message `index` says
- * which snapshots are complete and who makes one. It is replaced only by who knows the present one, so that a run that
- * lost its claim cannot complete its snapshot. Parts that the index does not know are removed.
+ * Snapshots in a stream of JetStream. Each part of a snapshot is a message with its own subject. The message `index`
+ * lists the complete snapshots, and the run that makes a new one. A run can replace the index only if it knows the
+ * present one. So a run that lost its claim cannot complete its snapshot. Parts that the index does not know are
+ * removed.
  */
 export class NatsSeeds implements Seeds {
   readonly #parts: StreamParts;
@@ -81,7 +85,7 @@ export class NatsSeeds implements Seeds {
     this.#subject = `svc.${parts.cluster}.snapshots.${parts.store}`;
   }
 
-  /** The stream is created with the first snapshot. */
+  /** Does not create the stream. The first claim creates it. */
   static async open(parts: StreamParts): Promise<NatsSeeds> {
     return new NatsSeeds(parts, await jetstreamManager(parts.client.nats, { timeout: REQUEST_MS, checkAPI: false }));
   }
@@ -94,7 +98,7 @@ export class NatsSeeds implements Seeds {
   async claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined> {
     await this.#ensureStream();
     const id = randomUUID();
-    // Listed before the claim: a snapshot of these that is not complete then can never be completed.
+    // List the parts before the claim: snapshots that are incomplete after it can never be completed.
     const { parts } = await this.#stored();
     const found = new Set(parts.map((part) => part.split(".")[0] ?? ""));
     const claimed = await this.#change((index) => {
@@ -102,7 +106,7 @@ export class NatsSeeds implements Seeds {
       return isTaken ? undefined : { ...index, claim: { run, id } };
     });
     if (claimed === undefined) return undefined;
-    // What a process left that died during a snapshot. If this fails, the next claim removes it.
+    // Remove the parts of processes that died during a snapshot. If this fails, the next claim removes them.
     const strays = [...found].filter((one) => !claimed.kept.some((each) => each.id === one));
     for (const stray of strays) await this.#remove(stray).catch(() => undefined);
     return {
@@ -227,7 +231,7 @@ export class NatsSeeds implements Seeds {
     return found.data;
   }
 
-  /** Resolves with the index and its sequence number in the stream. Without an index, the number is 0. */
+  /** Resolves with the index and its sequence number in the stream. If there is no index, the number is 0. */
   async #read(): Promise<{ readonly index: Index; readonly at: number }> {
     try {
       const found = await this.#manager.streams.getMessage(this.#stream, { last_by_subj: `${this.#subject}.index` });
@@ -240,8 +244,9 @@ export class NatsSeeds implements Seeds {
   }
 
   /**
-   * Replaces the index, if `change` returns another one. Resolves with the new one; undefined if `change` returns that.
-   * `change` is called again after a failure: what it wants may have happened already.
+   * Replaces the index with the one that `change` returns, and resolves with it. Changes nothing if `change` returns
+   * the present index or undefined, and resolves with that. `change` is called again after a failure, because the index
+   * may have been replaced by another engine, or by the failed attempt itself.
    */
   #change(change: (index: Index) => Index | undefined): Promise<Index | undefined> {
     return this.#again(async () => {
@@ -255,7 +260,7 @@ export class NatsSeeds implements Seeds {
     });
   }
 
-  /** Tries again what failed because of the servers, unless the signal has aborted. */
+  /** Repeats an attempt that failed because of the servers, for up to `STALL_MS` and until the signal aborts. */
   async #again<Result>(attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const endsAt = this.#clock.monotonic() + STALL_MS;
     for (;;) {
@@ -271,12 +276,15 @@ export class NatsSeeds implements Seeds {
     }
   }
 
-  /** What is published without a server would wait in memory without a bound. */
+  /** Throws without a server, because the client would keep a published message in memory without a limit. */
   #checkUp(): void {
     if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
   }
 
-  /** Parts that are stored, each with the id of its snapshot and its number, and the number of servers that keep them. */
+  /**
+   * Resolves with the names of the stored parts (`<id of the snapshot>.<number>`) and the number of servers that keep
+   * them.
+   */
   async #stored(): Promise<{ readonly parts: readonly string[]; readonly copies: number }> {
     const prefix = `${this.#subject}.parts.`;
     const options = { subjects_filter: `${prefix}>` };
@@ -293,7 +301,7 @@ export class NatsSeeds implements Seeds {
   #ensureStream(): Promise<StreamInfo> {
     return ensureStream(this.#stream, this.#parts, () => ({
       subjects: [`${this.#subject}.>`],
-      // A part that is sent again replaces itself.
+      // A part that is sent again replaces the earlier message.
       max_msgs_per_subject: 1,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.Old,
@@ -314,7 +322,7 @@ async function partsOf(handle: FileHandle, from: number, count: number): Promise
   );
 }
 
-/** Whether the next attempt may succeed: no leader answers yet, or another engine replaced the index meanwhile. */
+/** True if the next attempt may succeed: there is no leader yet, or another engine replaced the index meanwhile. */
 function mayPass(error: unknown): boolean {
   if (error instanceof LogUnavailable || isUnheard(error)) return true;
   for (let each = error; each instanceof Error; each = each.cause)

@@ -1,39 +1,39 @@
 import { logStreamName, seedStreamName } from "./stream-names.ts";
 
-/** What the file of one NATS server is made for. */
+/** Options for the configuration file of one NATS server. */
 export interface ServerConfigOptions {
   /** Name of the svc cluster. */
   readonly cluster: string;
-  /** Name of this server, different for each. */
+  /** Name of this server. Each server has another one. */
   readonly name: string;
-  /** Address for engines, e.g. `10.0.0.1:4222`. */
+  /** Address on which the server listens for engines, e.g. `10.0.0.1:4222`. */
   readonly listen: string;
-  /** Folder of the streams. */
+  /** Folder in which the server stores the streams. */
   readonly storeDir: string;
-  /** Routes to all servers of the cluster, e.g. `nats://10.0.0.1:6222`. With fewer than two the server is alone. */
+  /** Routes to all servers of the cluster, e.g. `nats://10.0.0.1:6222`. With fewer than two, the server runs alone. */
   readonly routes: readonly string[];
-  /** Address for the other servers, e.g. `10.0.0.1:6222`. */
+  /** Address on which the server listens for other servers, e.g. `10.0.0.1:6222`. */
   readonly clusterListen: string;
   /** Public NKeys of the engines (`U...`). Default: no credentials, for loopback only. */
   readonly nkeys?: readonly string[];
   /** Files for TLS. Default: none, for loopback only. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** Names of the logs. Default: those of the modules. */
+  /** Names of the stores that have logs. Default: those of the modules. */
   readonly stores?: readonly string[];
 }
 
-/** What modules keep in logs. */
+/** Names of the modules' stores that have logs. */
 const STORES = ["state", "stream", "queue", "cron"];
 
-/** Port for other servers, above the one for engines. */
+/** Difference between the port for other servers and the port for engines. */
 const ROUTE_PORT_OFFSET = 2_000;
 
-/** Returns the files of all servers of a cluster, which differ in names and addresses. */
+/** Returns the configuration files of all servers of a cluster. They differ in names and addresses. */
 export function serverConfigs(
   options: Pick<ServerConfigOptions, "cluster" | "nkeys" | "tls"> & {
-    /** Addresses for engines. */
+    /** Addresses on which the servers listen for engines. */
     readonly servers: readonly { readonly host: string; readonly port: number }[];
-    /** Folder below which each server has a folder with its name. */
+    /** Folder in which each server has a folder with its own name. */
     readonly folder: string;
   },
 ): readonly string[] {
@@ -51,7 +51,7 @@ export function serverConfigs(
   );
 }
 
-/** Returns the file of a NATS server for a cluster, with comments. */
+/** Returns the configuration file of a NATS server, with comments for the operator. */
 export function serverConfig(options: ServerConfigOptions): string {
   const { cluster, name, listen, storeDir, routes, clusterListen, nkeys = [], tls, stores = STORES } = options;
   const users =
@@ -111,13 +111,16 @@ system_account: SYS
 ${nkeys.length === 0 ? "no_auth_user: svc\n" : ""}`;
 }
 
-/** The requests of an engine about one stream; it may not delete it. */
+/** Returns the requests that an engine may send about one stream. Deleting the stream is not among them. */
 function streamSubjects(stream: string): string {
   const requests = ["INFO", "CREATE", "UPDATE", "PURGE", "MSG.GET"];
   return `    ${requests.map((request) => quoted(`$JS.API.STREAM.${request}.${stream}`)).join(", ")}`;
 }
 
-/** Servers verify one another's certificates; engines have NKeys. */
+/**
+ * Returns the `tls` block. `verifies` is for connections between servers, which verify each other's certificates.
+ * Engines prove their identity with NKeys instead.
+ */
 function tlsBlock(tls: ServerConfigOptions["tls"], indent: string, verifies: boolean): string {
   if (tls === undefined) return "";
   const files = `cert_file: ${quoted(tls.cert)}, key_file: ${quoted(tls.key)}, ca_file: ${quoted(tls.ca)}`;

@@ -6,8 +6,8 @@ export const SILENT_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 
 /**
- * How long nothing has been received from the servers. An engine receives its own messages to all engines each second.
- * The client itself notices a lost connection only after two pings without an answer.
+ * Measures how long nothing has been received from the servers. An engine receives at least its own messages to all
+ * engines, one each second. The client itself notices a lost connection only after two pings without an answer.
  */
 export class Silence {
   readonly #received: () => number;
@@ -15,13 +15,16 @@ export class Silence {
   #looks = 0;
   readonly stop: Undo;
 
-  /** `received` returns the number of messages so far. */
+  /** `received` returns the number of messages received so far. */
   constructor(clock: Clock, received: () => number) {
     this.#received = received;
     this.stop = every(clock, LOOK_EVERY_MS, () => this.#look());
   }
 
-  /** Counted in looks, because a process that was suspended could not receive anything. */
+  /**
+   * Duration of the silence, in milliseconds. It is the number of checks without a new message times their interval,
+   * because a suspended process does not check, and cannot receive anything either.
+   */
   get ms(): number {
     return this.#looks * LOOK_EVERY_MS;
   }

@@ -11,24 +11,27 @@ import type { Logger } from "../../kernel/logger.ts";
 import { LogUnavailable } from "../../store/log.ts";
 import { type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
 
-/** How long the creation of a stream may take, in milliseconds. In a cluster of servers a leader is elected first. */
+/**
+ * Maximum duration of a stream's creation, in milliseconds. It is long because servers that have just started must
+ * first elect a leader.
+ */
 const CREATE_MS = 20_000;
 /**
- * How long one attempt may take, in milliseconds. Of two engines that create a stream at the same time one gets no
- * answer, and finds the other's stream afterwards.
+ * Timeout of one request to the servers, in milliseconds. It is short because two engines may create the same stream at
+ * the same time. One of them then gets no answer, and its next attempt finds the stream.
  */
 const ATTEMPT_MS = 500;
 const RETRY_MS = 250;
 
-/** Codes of JetStream's errors. */
+/** Error codes of JetStream. */
 export const codes = {
   streamNotFound: 10_059,
   streamExists: 10_058,
   noMessage: 10_037,
-  /** Another append of the same entry is under way. */
+  /** An earlier append of the same entry is still in progress. */
   duplicateUnderWay: 10_158,
   wrongLastSequence: 10_071,
-  /** The same, from newer servers. */
+  /** Code of the same error in newer servers. */
   wrongLastSequenceConstant: 10_164,
 } as const;
 
@@ -36,15 +39,18 @@ export interface StreamParts {
   readonly client: NatsClient;
   /** Name of the cluster. */
   readonly cluster: string;
-  /** What the stream is for, e.g. `queue`. */
+  /** Name of the store whose log or snapshots the stream contains, e.g. `queue`. */
   readonly store: string;
-  /** Number of servers that keep the stream. */
+  /** Number of servers that should keep a copy of the stream. */
   readonly replicas: number;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
 
-/** Resolves with a stream, which one node creates, with at least `replicas` copies if possible. Rejects with NatsProblem. */
+/**
+ * Resolves with the stream of this name. Creates it if it is missing. If it has fewer copies than `replicas`, tries to
+ * add copies, but resolves also if that fails. Rejects with NatsProblem.
+ */
 export async function ensureStream(
   name: string,
   parts: StreamParts,
@@ -67,7 +73,7 @@ export async function ensureStream(
           storage: StorageType.File,
         } as Parameters<typeof manager.streams.add>[0]);
       } catch (failure) {
-        // Another node creates it at the same time.
+        // Another node is creating the stream at the same time.
         if (codeOf(failure) === codes.streamExists) continue;
         const problem = permissionProblem(failure, cluster);
         if (problem !== undefined) throw problem;
@@ -82,7 +88,10 @@ export async function ensureStream(
   }
 }
 
-/** Copies a stream to further servers, e.g. after one server became three. Resolves with the stream as it is then. */
+/**
+ * Raises the number of copies of a stream, e.g. after one server was extended to three. Resolves with the updated
+ * stream, or with `found` if the update fails.
+ */
 async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: StreamParts): Promise<StreamInfo> {
   const { replicas, logger } = parts;
   const { name: stream, num_replicas: copies } = found.config;
@@ -100,7 +109,10 @@ export function codeOf(error: unknown): number | undefined {
   return error instanceof JetStreamApiError ? error.code : undefined;
 }
 
-/** True if another message was stored since the one that a message names as the last. */
+/**
+ * True if the server rejected a message because other messages were stored after the one that the sender expected to be
+ * the last.
+ */
 export function isWrongSequence(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceConstant;

@@ -5,16 +5,17 @@ import type { FromCopyProcess, ReplicaCopy } from "./copy-replica.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const STATE = "SELECT identity, position FROM replica_state";
-/** How long the position of a copy may take to be read, in milliseconds. */
+/** Maximum duration of reading the position of a copy, in milliseconds. */
 const STATE_TIMEOUT_MS = 60_000;
 
-// The engine has ended. The file is not closed: a new engine may have replaced it, and SQLite would remove the
-// write-ahead log of the new one.
+// The connection ends when the engine has ended. The process is killed without closing the file, because a new engine
+// may have replaced the file, and closing would make SQLite remove the write-ahead log of the new file.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
-// A terminal sends it to all processes of the engine. The engine decides.
+// Ignored here, because a terminal sends these signals to all processes of the engine. The engine decides when this
+// process ends.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.once("message", (message) => {
-  // copy-replica.ts sends nothing else.
+  // The cast is safe, because copy-replica.ts sends no other messages.
   const copy = message as ReplicaCopy;
   copied(copy).then(
     (snapshot) => answer({ kind: "copied", snapshot }),
@@ -22,7 +23,10 @@ process.once("message", (message) => {
   );
 });
 
-/** In threads, so that this one notices the end of the engine. The copy contains its position. */
+/**
+ * Copies the replica, checks the copy and reads its position in the log. All of this runs in threads, so that the main
+ * thread notices the end of the engine meanwhile.
+ */
 async function copied({ file, target, identity, driver }: ReplicaCopy): Promise<Snapshot> {
   const options = { clock: systemClock, driver, signal: new AbortController().signal };
   await snapshotDatabase({ ...options, file, target });

@@ -8,10 +8,12 @@ import { systemClock } from "../../kernel/clock.ts";
 import type { DriverName } from "../driver.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** How long the process may take, in milliseconds: more than the statements that it runs may take together. */
+/**
+ * Timeout of the process, in milliseconds. It is longer than the timeouts of all statements of the process together.
+ */
 const TIMEOUT_MS = 100 * 60_000;
 
-/** What is copied, and where to. Absolute paths. */
+/** Source and target of a copy. The paths are absolute. */
 export interface ReplicaCopy {
   readonly file: string;
   readonly target: string;
@@ -24,23 +26,23 @@ export type FromCopyProcess =
   | { readonly kind: "failed"; readonly message: string };
 
 /**
- * Writes a copy of a replica that is in use to a new file, and checks it. Resolves with its position. It is made by a
- * process of its own: SQLite cannot interrupt a statement, and its thread cannot be ended, but a process can. So a
- * rejection because of the signal comes at once. Leaves no file then.
+ * Writes a copy of a replica to a new file and checks it, while the replica is in use. Resolves with the position of
+ * the copy. A process of its own makes the copy, because a process can be killed: SQLite cannot interrupt a statement,
+ * and its thread cannot be terminated. So the promise rejects at once when the signal aborts, and no file is left then.
  */
 export async function copyReplica(copy: ReplicaCopy, signal: AbortSignal): Promise<Snapshot> {
   signal.throwIfAborted();
   const child = fork(fileURLToPath(new URL("./copy-replica-entry.js", import.meta.url)), [], { execArgv: [] });
   const answers: FromCopyProcess[] = [];
-  // The entry sends nothing else.
+  // The cast is safe, because the entry sends no other messages.
   child.on("message", (message) => answers.push(message as FromCopyProcess));
   const end = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", end, { once: true });
   const cancelTimeout = systemClock.after(TIMEOUT_MS, end);
   try {
-    // An error here is followed by the exit.
+    // Errors are ignored here, because the process then exits.
     child.send(copy, () => {});
-    // The answer may arrive after the exit, but before the channel ends.
+    // Wait for both events: the answer may arrive after the exit, but not after the disconnect.
     await Promise.all([once(child, "exit"), once(child, "disconnect")]);
     signal.throwIfAborted();
     const [answer] = answers;

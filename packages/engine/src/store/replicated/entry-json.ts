@@ -1,16 +1,16 @@
-/** Marks bytes, and escapes objects that look like a mark. */
+/** Members that mark encoded bytes, and encoded objects that have a member with one of these names themselves. */
 const BYTES = "$bytes";
 const ESCAPED = "$escaped";
 
 /**
- * Returns a value as JSON that `fromJson` reads on any node: bytes are kept, members that are undefined are left out.
- * Throws TypeError for what would be changed under way, because replicas must run procedures with equal inputs.
+ * Returns a value as JSON that `fromJson` reads on any node. Bytes are kept. Members that are undefined are left out.
+ * Throws TypeError for values that JSON would change, because replicas must run procedures with equal inputs.
  */
 export function toJson(value: unknown): string {
   return JSON.stringify(marked(value)) ?? "null";
 }
 
-/** Returns the value of `toJson`. */
+/** Returns the value that `toJson` encoded. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text, (_, value: unknown) => unmarked(value));
 }

@@ -4,22 +4,23 @@ import type { ReplicaTables } from "./replica-tables.ts";
 
 /** Each node appends a fingerprint of its answers after this many entries. */
 export const FINGERPRINT_EVERY = 1_000;
-/** Fingerprints of this many positions are kept. */
+/** Number of positions whose fingerprints are kept. */
 const KEPT = 10;
 
 export const FINGERPRINT = "replica:fingerprint";
 
 export interface FingerprintInput {
   readonly run: string;
-  /** Position of the log. */
+  /** Position in the log. */
   readonly at: number;
   /** `ReplicaState.digest` at this position. */
   readonly digest: string;
 }
 
 /**
- * Compares the replicas. If a majority of the members has the same fingerprint, a member with another one is
- * quarantined: it is expelled and must be seeded again. `differ` in the answer is true if there are different ones.
+ * Compares the fingerprints of the members at a position. If a majority has the same fingerprint, each member with
+ * another one is quarantined: it is expelled and must be restored from a snapshot. The answer's `differ` is true if at
+ * least two fingerprints differ.
  */
 export function fingerprintProcedures(tables: ReplicaTables): ProcedureTable {
   return {

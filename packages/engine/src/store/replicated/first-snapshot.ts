@@ -6,10 +6,11 @@ import { type Database, openDatabase } from "../driver.ts";
 import { LogTime } from "../log-time.ts";
 import { ReplicaTables } from "./replica-tables.ts";
 
-/** Returns the position of a replica in its log, 0 if it has applied no entry. Changes nothing. */
+/** Returns the position of a replica in its log, or 0 if the replica has applied no entry. Does not change the file. */
 export function positionOf(file: string): number {
   if (!endedUncleanly(file)) return positionIn(file);
-  // SQLite would move the write-ahead log into the file, or drop what is damaged in it.
+  // Read a copy, because SQLite would change the original: it would move the write-ahead log into the file, or drop the
+  // damaged part of the log.
   const folder = mkdtempSync(join(tmpdir(), "svc-position-"));
   try {
     const copy = join(folder, "replica.db");
@@ -32,8 +33,9 @@ function positionIn(file: string): number {
 }
 
 /**
- * Makes a copy of a database the first snapshot of a new log. The database is a replica of another log, or the file of a
- * store without a log. Its time continues; its runs have ended, so what they held is orphaned.
+ * Turns a copy of a database into the first snapshot of a new log. The database is a replica of another log, or the
+ * file of a store without a log. The log time continues. The runs of the old log have ended, so their leases are
+ * orphaned.
  */
 export function becomeFirstSnapshot(
   database: Database,

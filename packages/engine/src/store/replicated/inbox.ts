@@ -14,26 +14,26 @@ export interface InboxParts {
   readonly run: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns the reads that run with an entry of this node. */
+  /** Returns the reads that this node runs with the entry of this id, which is its own. */
   readonly readsOf: (id: string) => readonly LocalRead[];
   readonly onApplied: (applied: AppliedEntry) => void;
-  /** Called when an own entry was read from the log. */
+  /** Called when an own entry was read from the log, with its number. */
   readonly onOwn: (n: number) => void;
   /**
-   * Called when the replica was opened again after its thread ended. `hasMissed`: it had applied writes of other nodes that
-   * will never be reported, because their answers are lost.
+   * Called when the replica was opened again after its thread ended. `hasMissed` is true if the replica had applied
+   * writes of other nodes whose answers are lost. Those writes are never reported.
    */
   readonly onReopened: (membership: Membership, hasMissed: boolean) => void;
-  /** Called when no further entry can be applied. */
+  /** Called when no further entry can ever be applied. */
   readonly onFatal: (reason: string) => void;
 }
 
-/** Maximum number of entries that are handed to the replica at a time. */
+/** Maximum number of entries in one call to the replica. */
 const MAX_ENTRIES = 64;
-/** Pause before an entry that failed is tried again, in milliseconds. */
+/** Pause before a failed entry is tried again, in milliseconds. */
 const RETRY_MS = 500;
 
-/** Entries that were read from the log and are not applied yet. They are applied in order, and none is left out. */
+/** Entries that were read from the log and are not applied yet. They are applied in order, without gaps. */
 export class Inbox {
   readonly #parts: InboxParts;
   readonly #entries: LogEntry[] = [];
@@ -43,7 +43,9 @@ export class Inbox {
   /** Position of the last entry that was applied. */
   #applied: number;
   #ownSeen = 0;
-  /** Up to this entry no reads are run: one of them may have ended the thread. */
+  /**
+   * Entries up to this position are applied without their reads, because one of these reads may have ended the thread.
+   */
   #withoutReads = 0;
   #problem: string | undefined;
   readonly #ended = new AbortController();
@@ -61,12 +63,15 @@ export class Inbox {
     return this.#applied;
   }
 
-  /** Reason why entries cannot be applied at present. */
+  /** Reason why entries cannot be applied at present; undefined if there is no problem. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** True if the log says that it has an own entry at a position where it gave another one. */
+  /**
+   * True if the log contradicts itself: it reported that own entry `n` has this position, but delivered another entry
+   * there.
+   */
   lacks(n: number, position: number): boolean {
     return position <= this.#received && n > this.#ownSeen;
   }
@@ -77,7 +82,7 @@ export class Inbox {
     this.#entries.push(entry);
     const prefix = `${this.#parts.run}/`;
     if (entry.id.startsWith(prefix)) {
-      // An earlier entry may be stored once more.
+      // Take the maximum, because the log may contain an earlier entry a second time.
       this.#ownSeen = Math.max(this.#ownSeen, Number(entry.id.slice(prefix.length)));
       this.#parts.onOwn(this.#ownSeen);
     }
@@ -94,7 +99,7 @@ export class Inbox {
     return this.#replica.snapshot(file, signal);
   }
 
-  /** Applies no further entry. A replica that is being opened again is given up. */
+  /** Stops applying entries. If the replica is being opened again, the opening is cancelled. */
   stop(): void {
     this.#ended.abort();
     this.#wake?.();
@@ -110,7 +115,8 @@ export class Inbox {
     try {
       while (this.#entries.length > 0 && !this.#isStopped) await this.#applySome();
     } finally {
-      // In the turn in which it found no further entry: one that is added later begins anew.
+      // Set in the same turn in which no further entry was found, so that an entry that is added later starts a new
+      // loop.
       this.#pumping = undefined;
     }
   }
@@ -138,7 +144,7 @@ export class Inbox {
     if (this.#isStopped) return;
     const { id, outcome } = applied;
     if (outcome !== "repeated" || id !== `${this.#parts.run}/${this.#ownSeen}`) return this.#parts.onApplied(applied);
-    // Applied just before the thread of the replica ended, so its answers are in the database.
+    // The entry was applied just before the thread of the replica ended. So its answers are in the database.
     const stored = await this.#replica.answersOf(this.#parts.run).catch(() => undefined);
     const answers = id === `${this.#parts.run}/${stored?.n}` ? stored?.answers : undefined;
     this.#parts.onApplied({ ...applied, answers: answers ?? [] });
@@ -165,7 +171,7 @@ export class Inbox {
   }
 
   #hasMissed({ position, applied }: ReplicaState): boolean {
-    // A part of the next entry may be applied.
+    // Some requests of the next entry may be applied already.
     const end = applied > 0 ? position + 1 : position;
     const isOwn = ({ id }: LogEntry): boolean => id.startsWith(`${this.#parts.run}/`);
     return end > this.#received || this.#entries.some((one) => one.position <= end && !isOwn(one) && mayWrite(one));
@@ -189,7 +195,10 @@ export class Inbox {
   }
 }
 
-/** False for an entry without requests, e.g. of a read, and for a part, which is applied with the last one. */
+/**
+ * False for entries that write nothing: an entry without requests, e.g. for a read, and a part, because the requests
+ * are applied with the last part.
+ */
 function mayWrite({ bytes }: LogEntry): boolean {
   const { header, body } = decodeEntry(bytes);
   return header.kind !== "part" && Buffer.from(body).toString() !== "[]";

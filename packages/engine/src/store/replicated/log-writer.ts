@@ -6,26 +6,27 @@ import { ENTRY_VERSION, type EntryHeader, encodeEntry, entryId } from "./entry.t
 /** Pauses between attempts to append an entry, in milliseconds. */
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
-/** Maximum size of requests in one entry; the rest is for the header. */
+/** Maximum size of the requests in one entry, in bytes. The rest of the entry is reserved for its header. */
 export const MAX_BODY_BYTES = MAX_ENTRY_BYTES - 1_024;
 
 export interface LogWriterParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly run: string;
-  /** Called when a part of an entry was stored, with its position. */
+  /** Called when an entry was stored, with its number and position. */
   readonly onAppended: (n: number, position: number) => void;
   readonly onChanged: (error: LogChanged) => void;
 }
 
 /**
- * Appends the entries of one run, one after the other. It tries until the entry is in the log: its outcome is unknown as
- * long as it was not read back, and a later entry must not come before it.
+ * Appends the entries of one run, one after the other. Repeats each append until the entry is in the log, for two
+ * reasons: the outcome of an attempt is unknown until the entry is read back; and a later entry must not come before an
+ * earlier one.
  */
 export class LogWriter {
   readonly #parts: LogWriterParts;
   #n = 0;
-  /** Highest number of an own entry that was read from the log. */
+  /** Highest number of an own entry that was read back from the log. */
   #seen = 0;
   #onSeen: (() => void) | undefined;
   #isStopped = false;
@@ -34,7 +35,10 @@ export class LogWriter {
     this.#parts = parts;
   }
 
-  /** Appends requests as one entry or several parts. Returns the id of the last one, at once. */
+  /**
+   * Appends requests as one entry, or as several parts. Returns the id of the last entry without waiting for the
+   * append.
+   */
   write(kind: "requests" | "join", { now, wall }: BatchTime, body: string): string {
     const bytes = Buffer.from(body);
     const entries: { readonly n: number; readonly id: string; readonly bytes: Uint8Array }[] = [];
@@ -50,13 +54,13 @@ export class LogWriter {
     return entryId({ run: this.#parts.run, n: this.#n });
   }
 
-  /** Must be called for each own entry that was read from the log. An append that waits for it ends. */
+  /** Must be called for each own entry that was read from the log. It ends the append of that entry. */
   noteSeen(n: number): void {
     this.#seen = Math.max(this.#seen, n);
     this.#onSeen?.();
   }
 
-  /** Ends all attempts. */
+  /** Stops all attempts to append. */
   stop(): void {
     this.#isStopped = true;
     this.#onSeen?.();
@@ -75,7 +79,7 @@ export class LogWriter {
     return this.#isStopped || this.#seen >= n;
   }
 
-  /** Resolves with true if the entry is in the log. An entry that was read back needs no acknowledgement. */
+  /** Resolves with true if the entry is in the log: its append was acknowledged, or it was read back. */
   async #append(n: number, id: string, bytes: Uint8Array): Promise<boolean> {
     const { log, onAppended, onChanged } = this.#parts;
     const acknowledged = log.append(id, bytes).then(

@@ -1,7 +1,7 @@
 import { type ProcedureTable, write } from "../procedures.ts";
 import type { ReplicaTables } from "./replica-tables.ts";
 
-/** Names of the procedures of every replica. They cannot be those of a module. */
+/** Names of procedures that every replica has. Procedures of modules cannot have these names. */
 export const MEMBER_PROCEDURES = {
   join: "replica:join",
   leave: "replica:leave",
@@ -11,7 +11,7 @@ export const MEMBER_PROCEDURES = {
 
 export interface JoinInput {
   readonly run: string;
-  /** Data folder or machine of the run. Only one run of a node can live, so the others of this node are expelled. */
+  /** Data folder or machine of the run. A node can have only one live run, so its other runs are expelled. */
   readonly node: string;
 }
 
@@ -22,8 +22,8 @@ export interface ExpelInput {
 }
 
 /**
- * Procedures that change the members. A run is expelled by the votes of a majority of the members, of two by one, so
- * that a node that hears nobody cannot expel the others.
+ * Procedures that change the members. To expel a run, a majority of the members must vote for it. So a node that has
+ * lost contact to the others cannot expel them. If there are only two members, one vote is enough.
  */
 export function memberProcedures(tables: ReplicaTables): ProcedureTable {
   return {
@@ -58,7 +58,7 @@ export function remove(tables: ReplicaTables, run: string, state: "left" | "expe
   tables.removeParts(run);
 }
 
-/** Forgets the votes against a run. Called for each entry of the run, which shows that it is alive. */
+/** Deletes the votes against a run. Called for each entry of the run, because the entry shows that the run is alive. */
 export function forgetVotes(tables: ReplicaTables, run: string): void {
   tables.run("DELETE FROM replica_votes WHERE target = ?", run);
 }

@@ -10,7 +10,7 @@ import type { Snapshot } from "./snapshot.ts";
 export interface ReplicaPlace {
   /** Absolute path; undefined for a database in memory. */
   readonly file: string | undefined;
-  /** A snapshot to begin with, if the replica is new. */
+  /** Absolute path of a snapshot to start from if the replica is new. */
   readonly seed: string | undefined;
   readonly driver: DriverName;
   readonly identity: string;
@@ -45,7 +45,9 @@ export function openReplica(module: ProceduresModule, place: ReplicaPlace): Open
   }
 }
 
-/** The log is what survives a power cut, so the file need not be synced with each entry. */
+/**
+ * Opens the replica's file. It is not synced with each entry, because after a power cut the log still has the entries.
+ */
 function inFile({ schema }: ProceduresModule, { driver }: ReplicaPlace, file: string): Database {
   return openDatabaseFile({ file, schema, driver, durability: "relaxed" }).database;
 }
@@ -57,17 +59,17 @@ export function openMemoryDatabase(
 ): Database {
   const database = openDatabase(":memory:", driver);
   const version = seed === undefined ? 0 : copyInto(database, seed, driver);
-  // The version is for the copies that are opened as files.
+  // The version is needed when a copy of this database is opened as a file.
   database.exec(`${schema.slice(version).join(";\n")}; PRAGMA user_version=${schema.length}`);
   return database;
 }
 
-/** Removes the files of a replica, which is then restored from a snapshot or the log. */
+/** Removes the files of a replica, so that the next opening restores it from a snapshot or the log. */
 export function removeReplica(file: string): void {
   for (const end of ["", "-wal", "-shm", ".unsynced"]) rmSync(`${file}${end}`, { force: true });
 }
 
-/** True if the file can be opened: it is there, and none of its syncs failed. */
+/** True if the file exists and none of its syncs failed. */
 export function isUsable(file: string): boolean {
   return existsSync(file) && !isUnsynced(file);
 }
@@ -86,7 +88,8 @@ function copyInto(database: Database, file: string, driver: DriverName): number 
     for (const { sql } of tables) database.exec(sql);
     for (const { name } of tables) copyRows(source, database, name);
     if (objects.some(({ name }) => name === "sqlite_sequence")) {
-      // SQLite counted the copied rows, but the numbers of removed rows must not be given again.
+      // SQLite has set the counters from the copied rows. Copy the original counters instead, so that the ids of
+      // removed rows are not used again.
       database.exec("DELETE FROM sqlite_sequence");
       copyRows(source, database, "sqlite_sequence");
     }

@@ -21,20 +21,20 @@ export interface ReplicatedStoreOptions
   extends Omit<ReplicatedStoreParts, "replica" | "reopen" | "run" | "logger" | "clock" | "timeoutClock">,
     Pick<StoreOptions, "file" | "procedures" | "clock" | "timeoutClock"> {
   readonly logger?: ReplicatedStoreParts["logger"];
-  /** Id of this run, which no other store of the log ever had. Default: a random UUID. */
+  /** Id of this run. No other store of the log may ever have had it. Default: a random UUID. */
   readonly run?: string;
-  /** Snapshots, for a replica that is new or too late for the log. */
+  /** Snapshots, needed if the replica is new or the log no longer has the entries after its position. */
   readonly seeds?: Seeds;
-  /** Called while a snapshot is copied, with the number of bytes that were copied. */
+  /** Called repeatedly while a snapshot is copied, with the number of bytes copied so far. */
   readonly onCopying?: SeedOptions["onCopying"];
-  /** Aborts the copying of a snapshot while the store is opened. */
+  /** Aborts the copying of a snapshot during the opening of the store. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Opens a store on a log: makes the replica, if need be from a snapshot, catches up and joins. Rejects with LogChanged if
- * the log is not the one that the replica was made from, with LogTruncated if the log lacks entries and there is no
- * snapshot, and with `store_unavailable` if the log does not answer.
+ * Opens a store on a log: opens its replica, if necessary from a snapshot, applies the entries that it lacks, and joins
+ * the members. Rejects with LogChanged if the replica was made from another log. Rejects with LogTruncated if the log
+ * lacks entries and there is no snapshot. Rejects with `store_unavailable` if the log does not answer.
  */
 export async function openReplicatedStore<Procedures extends ProcedureTable>(
   options: ReplicatedStoreOptions,
@@ -43,7 +43,8 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>(
     try {
       return await openOnce<Procedures>(options);
     } catch (error) {
-      // The log was cut while this replica read it. The snapshot that it was cut for is newer than the replica.
+      // The log was truncated while this replica read it. Before a log is truncated, a snapshot is made. It is newer
+      // than this replica, so the next attempt can start from it.
       const isLate = error instanceof CutWhileOpening;
       if (!isLate || attempt === MAX_ATTEMPTS) throw isLate ? error.cause : error;
     }
@@ -93,7 +94,7 @@ async function openOnce<Procedures extends ProcedureTable>({
     }
   };
   const onEnded = (state: RunState): void => {
-    // The next opening makes a marked file anew.
+    // The next opening makes a marked file anew, so mark the file of a quarantined replica.
     if (state === "quarantined" && file !== undefined) noteUnsynced(file);
     parts.onEnded?.(state);
   };

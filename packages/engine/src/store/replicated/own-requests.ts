@@ -20,14 +20,14 @@ export interface OwnRequestsOptions {
   readonly clock: Clock;
   readonly maxRequests: number;
   readonly maxBytes: number;
-  /** How long a request may wait for the log, in milliseconds. */
+  /** Maximum time that a request waits for the log, in milliseconds. */
   readonly stallMs: number;
 }
 
-/** Size of a request without its data. */
+/** Memory that is counted for each request in addition to its data, in bytes. */
 const REQUEST_OVERHEAD_BYTES = 256;
 
-/** Requests that wait for the next entry, and those of the entry under way. */
+/** Requests of this node: those that wait for the next entry, and those of the entry in flight. */
 export class OwnRequests {
   readonly #options: OwnRequestsOptions;
   #waiting: OwnRequest[] = [];
@@ -45,7 +45,7 @@ export class OwnRequests {
     return this.#count === 0;
   }
 
-  /** True if the entry under way has been waiting for the log longer than a request may. */
+  /** True if the entry in flight has waited for the log longer than `stallMs`. */
   get isStalled(): boolean {
     const [oldest] = this.#inFlight;
     return oldest !== undefined && oldest.deadline <= this.#options.clock.monotonic();
@@ -55,7 +55,7 @@ export class OwnRequests {
     return this.#waiting.length > 0;
   }
 
-  /** Adds a request, or returns why it is refused. */
+  /** Adds a request. Returns an error if the request is refused. */
   add(given: Omit<OwnRequest, "deadline" | "expired">): CallError | undefined {
     const bytes = given.bytes + REQUEST_OVERHEAD_BYTES;
     const { clock, maxRequests, maxBytes, stallMs } = this.#options;
@@ -73,7 +73,7 @@ export class OwnRequests {
     return undefined;
   }
 
-  /** Takes the requests of the next entry: as many as fit, at least one. */
+  /** Takes the requests of the next entry: as many as fit into `maxBytes`, but at least one. */
   take(maxBytes: number): readonly OwnRequest[] {
     let size = 0;
     const end = this.#waiting.findIndex(({ text }, index) => {
@@ -84,7 +84,7 @@ export class OwnRequests {
     return this.#inFlight;
   }
 
-  /** Settles the requests of the entry under way. `onDone` is called before the promise of a request settles. */
+  /** Settles the requests of the entry in flight. Calls `onDone` before the promise of a request settles. */
   settle(given: readonly Answer[], onDone: (own: OwnRequest, output: unknown) => void): void {
     const settled = this.#inFlight;
     this.#inFlight = [];
@@ -97,7 +97,10 @@ export class OwnRequests {
     });
   }
 
-  /** Rejects everything. `unknown` is for the entry under way, which may be in the log. */
+  /**
+   * Rejects all requests. `inFlight` is the outcome of those in flight, `unknown` by default, because the entry may be
+   * in the log.
+   */
   fail(error: (outcome: Outcome) => CallError, inFlight: Outcome = "unknown"): void {
     const [sent, waiting] = [this.#inFlight, this.#waiting];
     this.#inFlight = [];
@@ -122,7 +125,7 @@ export class OwnRequests {
     this.#cancelSweep = undefined;
   }
 
-  /** Rejects what waited too long. What is under way stays so until its outcome is known. */
+  /** Rejects the requests that have waited too long. An entry in flight stays in flight until its outcome is known. */
   #expire(): void {
     this.#cancelSweep = undefined;
     const { clock } = this.#options;
@@ -159,7 +162,7 @@ export function storageFailed(reason: string, outcome: Outcome): CallError {
   return new CallError("storage_failed", reason, { details: { reason, outcome } });
 }
 
-/** After the thread of a replica ended, there are only answers to the last writes. */
+/** After the thread of a replica ended, only the answers to the last writes are known. */
 function answersAfterRestart(requests: readonly OwnRequest[], answers: readonly Answer[]): (Answer | undefined)[] {
   const writes = requests.filter(({ text }) => text !== undefined);
   let next = answers.length - writes.length;

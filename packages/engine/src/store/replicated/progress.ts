@@ -9,19 +9,22 @@ export class Progress {
   readonly #failure: () => CallError | undefined;
   readonly #checks = new Set<() => void>();
 
-  /** `failure` returns why the conditions can no longer come true, or undefined. */
+  /** `failure` returns the reason why no condition can become true any more, or undefined. */
   constructor(clock: Clock, stallMs: number, failure: () => CallError | undefined) {
     this.#clock = clock;
     this.#stallMs = stallMs;
     this.#failure = failure;
   }
 
-  /** Must be called after each entry, and after a failure. */
+  /** Must be called after each applied entry, and after a failure. */
   note(): void {
     for (const check of this.#checks) check();
   }
 
-  /** Resolves with whether the condition held within this time, whatever was applied meanwhile. Rejects after a failure. */
+  /**
+   * Resolves with true when the condition holds, or with false after `ms`. Applied entries do not extend the time.
+   * Rejects after a failure.
+   */
   within(ms: number, condition: () => boolean): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
@@ -40,7 +43,7 @@ export class Progress {
     });
   }
 
-  /** Resolves when the condition holds. Rejects after a failure, and if nothing was applied for the stall time. */
+  /** Resolves when the condition holds. Rejects after a failure, or if no entry was applied for `stallMs`. */
   until(condition: () => boolean): Promise<void> {
     const late = storeUnavailable(`the log of the store did not answer within ${this.#stallMs} ms`, "not_written");
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import type { Answer, Request } from "../thread-messages.ts";
 import type { ReplicaState, RunState } from "./replica-tables.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A read of this node that runs between the requests of an own entry, where the caller made it. */
+/** A read of this node. It runs between the requests of an own entry, at the place where the caller made it. */
 export interface LocalRead {
   /** Index among the entry's requests and reads. */
   readonly index: number;
@@ -28,35 +28,36 @@ export interface AppliedEntry {
   readonly position: number;
   readonly id: string;
   /**
-   * `repeated`: the entry was applied before, so nothing was done. `refused`: its run is no member. `part`: it is applied with
-   * the last part.
+   * `repeated`: the entry was applied before, so nothing was done. `refused`: the run of the entry is not a member, so
+   * nothing was done. `part`: the requests are applied with the last part.
    */
   readonly outcome: "applied" | "repeated" | "refused" | "part";
-  /** Requests of the entry, with the local reads. */
+  /** Requests of the entry, including the local reads. */
   readonly requests: readonly Request[];
-  /** Answers to them. Fewer if the first ones were applied before a crash. */
+  /** Answers to the requests. If the first requests were applied before a crash, their answers are missing. */
   readonly answers: readonly Answer[];
   readonly membership: Membership | undefined;
-  /** True if replicas were found to differ. */
+  /** True if the entry found that replicas differ. */
   readonly differs: boolean;
   readonly digest: string;
-  /** Log time after the entry, and the wall clock of its run. */
+  /** Log time after the entry, and the wall clock of the run that wrote it. */
   readonly time: BatchTime;
 }
 
 export interface ApplyResult {
   readonly applied: readonly AppliedEntry[];
-  /** Reason why the next entry cannot be applied. If it is `fatal`, trying again is of no use. */
+  /** Reason why the next entry cannot be applied. If it is `fatal`, further attempts would fail too. */
   readonly failure:
     | {
         readonly reason: string;
-        readonly fatal: boolean /** True if the file cannot be trusted. */;
+        readonly fatal: boolean;
+        /** True if the file cannot be trusted. */
         readonly isDamage: boolean;
       }
     | undefined;
 }
 
-/** What the store needs to know of a replica that was opened. */
+/** Facts about an opened replica that the store needs. */
 export interface OpenedReplica {
   readonly state: ReplicaState;
   readonly membership: Membership;
@@ -64,16 +65,16 @@ export interface OpenedReplica {
   readonly writes: readonly string[];
 }
 
-/** A replica, in a thread or in this one. Calls run in order. */
+/** A replica, which runs in a thread of its own or in this thread. Calls run in order. */
 export interface ReplicaHost {
   readonly opened: OpenedReplica;
   apply(entries: readonly EntryToApply[]): Promise<ApplyResult>;
   read(requests: readonly Request[], time: BatchTime): Promise<readonly Answer[]>;
-  /** Answers to the last entry of a run; undefined if they are not kept. */
+  /** Returns the answers to the last entry of a run. `answers` is undefined if they are not kept. */
   answersOf(run: string): Promise<{ readonly n: number; readonly answers: readonly Answer[] | undefined } | undefined>;
   /**
-   * Writes a copy of the database to a new file. Entries are applied meanwhile, unless the replica is in memory. Rejects
-   * as soon as the signal aborts, and then leaves no file.
+   * Writes a copy of the database to a new file. A replica in a file continues to apply entries meanwhile. Rejects as
+   * soon as the signal aborts, and leaves no file then.
    */
   snapshot(target: string, signal: AbortSignal): Promise<Snapshot>;
   close(): Promise<void>;

@@ -3,18 +3,21 @@ import type { Database, SqlRow } from "../driver.ts";
 import type { Answer } from "../thread-messages.ts";
 import { toJson } from "./entry-json.ts";
 
-/** What a run is to the others. Runs that are no members can never write again. */
+/** Membership of a run. A run that is not a member can never write again. */
 export type RunState = "member" | "left" | "expelled" | "quarantined";
 
-/** How far a replica is. Stored in the transaction of each entry. */
+/** How far a replica has read the log. Stored in the transaction of each entry. */
 export interface ReplicaState {
   /** Identity of the log. */
   readonly identity: string;
-  /** Position of the last entry that is applied completely. */
+  /** Position of the last entry of which all requests are applied. */
   readonly position: number;
-  /** Id of that entry; "" if there is none. */
+  /** Id of the entry at `position`; "" if there is none. */
   readonly lastId: string;
-  /** Number of requests of the next entry that are applied. Above 0 only if its answers were large. */
+  /**
+   * Number of requests of the next entry that are applied already. It is above 0 only if the answers are so large that
+   * the entry is applied in several transactions.
+   */
   readonly applied: number;
   /** Hash over the answers to all requests. Replicas with equal content have equal hashes. */
   readonly digest: string;
@@ -26,7 +29,7 @@ export interface ReplicaState {
 export interface StoredRun {
   readonly n: number;
   readonly state: RunState;
-  /** Answers to the run's last entry as JSON; null if they are large. */
+  /** Answers to the run's last entry as JSON; null if they were too large to keep. */
   readonly answers: string | null;
 }
 
@@ -41,7 +44,7 @@ CREATE TABLE IF NOT EXISTS replica_parts (run TEXT NOT NULL, n INTEGER NOT NULL,
 CREATE TABLE IF NOT EXISTS replica_fingerprints (at INTEGER NOT NULL, run TEXT NOT NULL, digest TEXT NOT NULL,
   PRIMARY KEY (at, run));`;
 
-/** Tables in which a replica keeps its position, its members and what it needs to skip repeated entries. */
+/** Tables in which a replica keeps its position, its members, and the data with which it detects repeated entries. */
 export class ReplicaTables {
   readonly #database: Database;
   readonly #statements = new Map<string, ReturnType<Database["prepare"]>>();
@@ -76,7 +79,7 @@ export class ReplicaTables {
   }
 
   storedRun(run: string): StoredRun | undefined {
-    // Only this class and members.ts write the state.
+    // The cast is safe, because only this class and members.ts write the state.
     return this.rows<{ n: number; state: RunState; answers: string | null }>(
       "SELECT n, state, answers FROM replica_runs WHERE run = ?",
       run,
@@ -88,7 +91,7 @@ export class ReplicaTables {
     return rows.map(({ run }) => run);
   }
 
-  /** Stores that this entry of the run was applied. */
+  /** Stores that entry `n` of the run was applied, with its answers. */
   advance(run: string, n: number, answers: readonly Answer[] | undefined): void {
     const text = answers === undefined ? null : toJson(answers);
     this.run(
@@ -123,7 +126,7 @@ export class ReplicaTables {
 /** Maximum length of stored answers, in characters. */
 const MAX_STORED_ANSWERS = 64 * 1024;
 
-/** Continues the hash over answers. Messages are left out: their wording may change with a release. */
+/** Adds answers to the hash. Error messages are left out, because a release may change their wording. */
 export function digestOf(before: string, answers: readonly Answer[]): string {
   let digest = before;
   for (const answer of answers) {

@@ -39,7 +39,7 @@ try {
   port.close();
 }
 
-/** After an I/O error the file is marked, so that the next start makes the replica anew. */
+/** Marks the file after an I/O error, so that the next start makes the replica anew. */
 function marked(result: ApplyResult): ApplyResult {
   if (result.failure?.fatal === true && result.failure.isDamage && place.file !== undefined) noteUnsynced(place.file);
   return result;

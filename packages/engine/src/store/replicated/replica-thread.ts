@@ -7,7 +7,7 @@ import type { EntryToApply, OpenedReplica, ReplicaHost } from "./replica-message
 
 /** Data that the thread is started with. */
 export interface ReplicaThreadStart {
-  /** URL of the file of procedures, as JavaScript. */
+  /** URL of the compiled file of procedures. */
   readonly procedures: string;
   readonly place: ReplicaPlace;
 }
@@ -21,7 +21,7 @@ export type ReplicaCall =
 export type FromReplicaThread =
   | { readonly kind: "open"; readonly opened: OpenedReplica }
   | { readonly kind: "refused"; readonly message: string }
-  /** Answers have the order of the calls. */
+  /** Answers arrive in the order of the calls. */
   | { readonly kind: "answer"; readonly value: unknown }
   | { readonly kind: "error"; readonly message: string };
 
@@ -59,7 +59,7 @@ export async function openThreadReplica(procedures: URL, place: FileReplicaPlace
     else first?.reject(new Error(message.message));
   });
   const opened = (await next()) as OpenedReplica;
-  // The type of an answer is that of the replica's method with this name.
+  // The cast is safe, because the thread answers with the result of the replica's method of this name.
   const call = <Answer>(message: ReplicaCall): Promise<Answer> => {
     worker.postMessage(message);
     return next() as Promise<Answer>;

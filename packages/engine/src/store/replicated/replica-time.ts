@@ -2,8 +2,8 @@ import type { BatchTime } from "../log-time.ts";
 import type { StoreTime } from "../procedures.ts";
 
 /**
- * Time of the entry that a replica applies. It never goes back: the replica stores it with each entry, so that it is
- * the same on all nodes, also on one that restarted.
+ * Time of the entry that a replica applies. The replica stores it with each entry. So it never goes back, not even
+ * after a restart, and it is the same on all nodes.
  */
 export class ReplicaTime implements StoreTime {
   #time: BatchTime;
@@ -12,7 +12,7 @@ export class ReplicaTime implements StoreTime {
     this.#time = stored;
   }
 
-  /** Sets the time of the next entry and returns it. `last` is the time of the entry before. */
+  /** Sets the time of the next entry and returns it. `last` is the time of the previous entry. */
   begin({ now, wall }: BatchTime, last: number): BatchTime {
     this.#time = { now: Math.max(now, last), wall };
     return this.#time;

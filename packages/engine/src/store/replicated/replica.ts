@@ -19,23 +19,23 @@ import type {
 import { digestOf, type ReplicaState, ReplicaTables } from "./replica-tables.ts";
 import { ReplicaTime } from "./replica-time.ts";
 
-/** Thrown if a replica can apply no further entry, whatever happens. */
+/** Thrown if a replica can apply no further entry, and trying again cannot help. */
 export class ReplicaStopped extends Error {
   override readonly name = "ReplicaStopped";
 }
 
 interface Step {
   readonly request: Request;
-  /** True for what only this node runs. It changes nothing and does not count. */
+  /** True for a request that only this node runs. It changes nothing, and is not counted as a request of the entry. */
   readonly isLocal: boolean;
 }
 
 const NOTHING: Request = { procedure: MEMBER_PROCEDURES.nothing, input: null };
 
 /**
- * A database that is made by applying the entries of a log. An entry, its answers and its position are committed in one
- * transaction, so that a killed replica continues where it was. Every replica of a log has the same content at the same
- * position.
+ * A database whose content results from the entries of a log. An entry, its answers and its position are committed in
+ * one transaction, so that a killed replica continues where it stopped. Every replica of a log has the same content at
+ * the same position.
  */
 export class Replica {
   readonly #database: Database;
@@ -45,12 +45,15 @@ export class Replica {
   readonly #time: ReplicaTime;
   readonly #run: string;
   readonly #writes: readonly string[];
-  /** As in the database. */
+  /** The state that is stored in the database. */
   #state: ReplicaState;
-  /** Answers to the first steps of an entry that was interrupted, e.g. because the disk was full. */
+  /** Answers to the first steps of an entry whose application was interrupted, e.g. because the disk was full. */
   #begun: { readonly id: string; readonly answers: Answer[] } | undefined;
 
-  /** `run`: the run of this node. Throws ReplicaStopped if the database is a replica of another log, and SqlError. */
+  /**
+   * `run` is the run of this node. Throws ReplicaStopped if the database is a replica of another log. Throws SqlError
+   * if the database fails.
+   */
   constructor(
     database: Database,
     module: ProceduresModule,
@@ -78,7 +81,7 @@ export class Replica {
     return { state: this.#state, membership: this.#membership(), writes: this.#writes };
   }
 
-  /** Applies entries until one fails. */
+  /** Applies entries in order. Stops at the first entry that fails. */
   apply(entries: readonly EntryToApply[]): ApplyResult {
     const applied: AppliedEntry[] = [];
     for (const entry of entries) {
@@ -91,7 +94,7 @@ export class Replica {
     return { applied, failure: undefined };
   }
 
-  /** Runs reads. They see the time, but do not advance it. */
+  /** Runs reads at the given time. The stored time does not change. */
   read(requests: readonly Request[], time: BatchTime): Answer[] {
     this.#time.begin(time, this.#state.now);
     return answersTo(requests, (request) => {
@@ -153,7 +156,7 @@ export class Replica {
 
   #applyRequests(entry: EntryToApply, header: EntryHeader, all: readonly Request[]): AppliedEntry {
     const begun = this.#begun?.id === entry.id ? this.#begun : { id: entry.id, answers: [] };
-    // What was applied before a restart has lost its answers.
+    // The answers to requests that were applied before a restart are lost. So only the remaining requests run.
     const isResumed = this.#state.applied > 0 && begun.answers.length === 0;
     const steps = isResumed ? withReads(all.slice(this.#state.applied), []) : withReads(all, entry.reads);
     const requests = steps.map(({ request }) => request);
@@ -179,7 +182,10 @@ export class Replica {
     };
   }
 
-  /** Runs an entry of a member and adds its answers to `answers`. `also` runs in the transaction that completes it. */
+  /**
+   * Runs an entry of a member and adds its answers to `answers`. `also` runs in the transaction that completes the
+   * entry.
+   */
   #commit(
     entry: EntryToApply,
     header: EntryHeader,
@@ -188,7 +194,7 @@ export class Replica {
   ): void {
     const before = this.#state.applied;
     const wanted = steps.filter(({ isLocal }) => !isLocal).length;
-    // A batch without a write would have no transaction, and the position would not be stored.
+    // A batch without a write has no transaction, so it could not store the position. So add a write that does nothing.
     const isWriting = steps.some(({ request }) => this.#procedures[request.procedure]?.kind === "write");
     const all = isWriting ? steps : [...steps, { request: NOTHING, isLocal: true }];
     const complete = this.#after(entry, header);
@@ -223,7 +229,7 @@ export class Replica {
     );
   }
 
-  /** State after an entry, but for its digest. */
+  /** Returns the state after an entry, without its digest. */
   #after({ position, id }: EntryToApply, header: EntryHeader): Omit<ReplicaState, "digest"> {
     const now = Math.max(header.now, this.#state.now);
     return { identity: this.#state.identity, position, lastId: id, applied: 0, now, wall: header.wall };
@@ -257,7 +263,7 @@ export class Replica {
   }
 }
 
-/** Inserts the reads of this node between the requests of its entry. */
+/** Inserts the reads of this node at their places between the requests of its entry. */
 function withReads(requests: readonly Request[], reads: readonly LocalRead[]): Step[] {
   const steps: Step[] = requests.map((request) => ({ request, isLocal: false }));
   for (const { index, request } of reads) steps.splice(index, 0, { request, isLocal: true });
@@ -268,12 +274,18 @@ function outputOf(answer: Answer | undefined): object {
   return answer?.status === "done" && typeof answer.output === "object" && answer.output !== null ? answer.output : {};
 }
 
-/** True if the commit of the entry's changes violates a constraint: it does so on every node, so nothing of it is applied. */
+/**
+ * True if the commit of the entry's changes violates a constraint. Then it fails on every node, and every node skips
+ * the entry.
+ */
 function failsEverywhere(thrown: unknown): thrown is DatabaseFailed {
   return thrown instanceof DatabaseFailed && thrown.isOfCommit && thrown.resultCode === resultCodes.constraint;
 }
 
-/** A full disk may have room again later. After an I/O error, what is in the file is not known. */
+/**
+ * A full disk may have space again later, so that failure is not fatal. After an I/O error the content of the file is
+ * unknown, so that failure is fatal.
+ */
 function failureOf(thrown: unknown, { position }: EntryToApply): ApplyResult["failure"] {
   const reason = `entry ${position} of the log cannot be applied: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
   if (thrown instanceof ReplicaStopped) return { reason, fatal: true, isDamage: false };

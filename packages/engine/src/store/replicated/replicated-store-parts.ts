@@ -7,35 +7,41 @@ import type { RunState } from "./replica-tables.ts";
 export interface ReplicatedStoreParts {
   readonly log: Log;
   readonly replica: ReplicaHost;
-  /** Opens the replica again after its thread ended. Rejects soon after the signal aborts: the store has ended. */
+  /**
+   * Opens the replica again after its thread ended. Must reject soon after the signal aborts, which means that the
+   * store is closed.
+   */
   readonly reopen: (signal: AbortSignal) => Promise<ReplicaHost>;
   readonly run: string;
-  /** Data folder or machine. When a run joins, the other runs of its node are expelled. */
+  /** Id of this engine's data folder or machine. When a run joins, the other runs of its node are expelled. */
   readonly node: string;
   /**
-   * `linearizable` (default): a read sees every write that was acknowledged before it, on any node. `session`: it sees
-   * the writes of this node, and nothing older than what was seen before; it does not wait for the log.
+   * `linearizable` (default): a read sees every write that was acknowledged before the read, on any node. `session`: a
+   * read sees all earlier writes of this node, and never an older state than an earlier read. It does not wait for the
+   * log.
    */
   readonly reads?: "linearizable" | "session" | undefined;
   readonly logger: Logger;
-  /** Clock of the store's time. */
+  /** Clock from which the store takes its time. */
   readonly clock: Clock;
-  /** Clock of deadlines and pauses. */
+  /** Clock for timeouts and pauses. */
   readonly timeoutClock: Clock;
-  /** How long a request waits for the log, in milliseconds. Default 20,000. */
+  /** Maximum time that a request waits for the log, in milliseconds. Default 20,000. */
   readonly stallMs?: number | undefined;
-  /** How long `agree` waits for the other replicas, in milliseconds. Default 300,000. */
+  /** Maximum time that `agree` waits for the other replicas, in milliseconds. Default 300,000. */
   readonly agreeMs?: number | undefined;
   /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number | undefined;
-  /** Maximum size of pending requests, in bytes. Default 64 MiB. */
+  /** Maximum total size of pending requests, in bytes. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
   /** Number of entries between two fingerprints. Default FINGERPRINT_EVERY. */
   readonly fingerprintEvery?: number | undefined;
   /**
-   * Called once, when this run cannot go on: it was expelled, or, with the state `member`, it missed writes of other runs
-   * when its replica restarted, or lacks entries that the log no longer has. Nothing can be written any more; open a new
-   * store.
+   * Called once when this run cannot continue. Nothing can be written any more, and a new store must be opened. There
+   * are three cases:
+   * - The run was expelled.
+   * - Its replica restarted before it had reported writes of other runs. The state is `member`.
+   * - It lacks entries that were removed from the log. The state is `member`.
    */
   readonly onEnded?: ((state: RunState) => void) | undefined;
   /** Called once, when `close` is called. */

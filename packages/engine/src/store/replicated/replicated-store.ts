@@ -30,24 +30,27 @@ const STALL_MS = 20_000;
 /** Maximum time that closing waits for the log if no request is pending, in milliseconds. */
 const LEAVE_MS = 2_000;
 
-/** How long the other replicas may take to say what they had at a position, in milliseconds: they may lag behind. */
+/**
+ * Maximum time to wait for the fingerprints of the other replicas, in milliseconds. It is long because they may lag
+ * behind.
+ */
 const AGREE_MS = 300_000;
 
-/** A comparison of the replicas. */
+/** A comparison of this replica with the others. */
 interface Comparison {
-  /** What this replica had, once it has reached the position. */
+  /** The fingerprint of this replica, as soon as the replica has reached the position of the comparison. */
   print: Pick<FingerprintInput, "at" | "digest"> | undefined;
-  /** Runs that had the same. */
+  /** Runs that have the same fingerprint. */
   readonly equal: Set<string>;
-  /** True once they were a majority of the members. */
+  /** True as soon as a majority of the members has the same fingerprint. */
   isAgreed: boolean;
 }
 
 /**
- * A store whose writes go through a log. Requests of one turn of the event loop become one entry; one entry is under way
- * at a time. A write settles when its entry was read from the log and applied, whatever its acknowledgement said. A
- * read runs at its place among the writes of this node, when the entry that was appended after it is applied. So every
- * acknowledged write of any node is seen.
+ * A store whose writes go through a log. The requests of one turn of the event loop become one entry, and only one
+ * entry of a store is in flight at a time. A write settles when its entry has been read from the log and applied, even
+ * if its append was not acknowledged. A read waits for an entry that is appended after the call, and runs at its place
+ * among the writes of this node. So it sees every acknowledged write of all nodes.
  */
 export class ReplicatedStore<Procedures extends ProcedureTable> implements Store<Procedures> {
   readonly run: string;
@@ -62,18 +65,18 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   #lastTime: BatchTime | undefined;
   #membership: Membership;
   #follow: Follow | undefined;
-  /** The entry under way. */
+  /** The entry in flight. */
   #inFlight: { readonly id: string; readonly reads: readonly LocalRead[] } | undefined;
   #isJoined = false;
   #flushScheduled = false;
   /** Set when nothing can be written any more. */
   #end: { readonly reason: string; readonly error: (outcome: Outcome) => CallError } | undefined;
   #damage: string | undefined;
-  /** Set when the log no longer has entries that this store lacks. */
+  /** Set when entries that this store lacks were removed from the log. */
   #truncated: LogTruncated | undefined;
   #closing: Promise<void> | undefined;
   readonly #progress: Progress;
-  /** Comparisons of the replicas that are waited for. */
+  /** Comparisons that `agree` waits for. */
   readonly #comparisons = new Set<Comparison>();
   readonly #goneListeners = new Set<(runs: readonly string[]) => void>();
 
@@ -112,7 +115,10 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     });
   }
 
-  /** Catches up with the log and joins it. Rejects with LogTruncated if entries that it lacks are removed meanwhile. */
+  /**
+   * Applies the entries that the replica lacks, and joins the members. Rejects with LogTruncated if entries that it
+   * lacks are removed from the log meanwhile.
+   */
   async open(): Promise<void> {
     try {
       await this.#catchUpAndJoin();
@@ -132,15 +138,15 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       (error) => this.#onLogFailed(error),
     );
     await this.#progress.until(() => this.#inbox.position >= last);
-    // The log's time is known only now.
+    // The time of the log is known only after these entries were applied.
     this.#time = new LogClock(clock, this.#lastTime, () => this.#storeTime());
     const body = toJson([[MEMBER_PROCEDURES.join, { run: this.run, node }]]);
     this.#inFlight = { id: this.#writer.write("join", this.#time.read(), body), reads: [] };
     await this.#progress.until(() => this.#isJoined);
   }
 
-  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of
-  // answers is kept.
+  // Not an async function: the promise must settle in the same turn of the event loop in which the answer arrives. So
+  // callers get answers in order.
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
@@ -150,7 +156,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       return Promise.reject(new CallError("draining", "the store is closing and accepts no more requests"));
     const request = { procedure: name, input };
     const isWrite = this.#writes.has(name);
-    // The output is that of the named procedure.
+    // The cast is safe, because the output is that of the named procedure.
     const mayBeOld = this.#parts.reads === "session" && options?.isLatest !== true;
     if (!isWrite && mayBeOld && this.#own.isEmpty && this.#end === undefined)
       return this.#readNow(request) as Promise<OutputOf<Procedures[Name]>>;
@@ -171,28 +177,35 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   }
 
   onRunsGone(listener: (runs: readonly string[]) => void): Undo {
-    // A function of its own, so that one listener may be added twice.
+    // Wrap the listener, so that the same listener can be added twice.
     const own = (runs: readonly string[]): void => listener(runs);
     this.#goneListeners.add(own);
     return () => this.#goneListeners.delete(own);
   }
 
-  /** Votes for expelling a run. It is expelled when a majority of the members voted so, of two members one. */
+  /**
+   * Votes for expelling a run. It is expelled when a majority of the members has voted for it. If there are only two
+   * members, this vote is enough.
+   */
   async expel(target: string): Promise<void> {
     await this.#request({ procedure: MEMBER_PROCEDURES.expel, input: { target, voter: this.run } }, true);
   }
 
-  /** Resolves when every entry that the log had at the call is applied. */
+  /** Resolves when all entries that were in the log at the time of the call are applied. */
   async catchUp(): Promise<void> {
     await this.#request({ procedure: MEMBER_PROCEDURES.nothing, input: null }, true);
   }
 
-  /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
+  /**
+   * Resolves when a majority of the members is known to have had the same data as this replica at some position of the
+   * log after the call. Rejects if that is not known within `agreeMs`.
+   */
   async agree(): Promise<void> {
     const comparison: Comparison = { print: undefined, equal: new Set(), isAgreed: false };
     this.#comparisons.add(comparison);
     try {
-      // Its entry makes all replicas compare. Those that lag behind say later what they had at this position.
+      // The entry that `catchUp` appends makes all replicas append their fingerprints. A replica that lags behind
+      // appends its fingerprint of this position later.
       await this.catchUp();
       if (await this.#progress.within(this.#parts.agreeMs ?? AGREE_MS, () => comparison.isAgreed)) return;
     } finally {
@@ -206,7 +219,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     return this.#inbox.snapshot(file, signal);
   }
 
-  /** Data folder or machine of this run. */
+  /** Id of this engine's data folder or machine. */
   get node(): string {
     return this.#parts.node;
   }
@@ -240,7 +253,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     return this.#closing;
   }
 
-  /** Ends at once, without leaving the log, as a killed process does. */
+  /** Stops at once, without leaving the members, as if the process was killed. */
   async abort(): Promise<void> {
     this.#closing ??= Promise.resolve();
     this.#endWith("the store was ended", (outcome) => storageFailed("the store was ended", outcome));
@@ -250,7 +263,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   #request(request: Request, isWrite: boolean, { bytes = 0, mark }: CallStoreOptions = {}): Promise<unknown> {
     if (this.#end !== undefined) return Promise.reject(this.#end.error("not_written"));
     return new Promise((resolve, reject) => {
-      // A TypeError here rejects: the input cannot be in a log.
+      // toJson throws a TypeError if the input cannot be in a log. The promise then rejects.
       const text = isWrite ? toJson([request.procedure, request.input]) : undefined;
       const size = Math.max(bytes, text?.length ?? 0);
       const refusal = this.#own.add({ request, text, bytes: size, mark, resolve, reject });
@@ -266,7 +279,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     throw storageFailed(answer?.message ?? "the replica gave no answer", "not_written");
   }
 
-  /** Sends when the current callback of the event loop has ended, so that all its requests are in one entry. */
+  /** Sends after the current callback of the event loop, so that all requests of the callback are in one entry. */
   #scheduleFlush(): void {
     if (this.#flushScheduled || this.#inFlight !== undefined) return;
     this.#flushScheduled = true;
@@ -288,7 +301,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#lastTime = applied.time;
     const former = this.#membership.members;
     if (applied.membership !== undefined) this.#membership = applied.membership;
-    // The replica may have been restored since.
+    // Ignored before this run has joined: entries of that time may be older than a restore of the replica.
     if (applied.differs && this.#isJoined) this.#damage = "the replicas of this store differ";
     if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
     else if (applied.outcome === "applied") this.#reportForeign(applied);
@@ -311,7 +324,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       return;
     }
     if (!hasMissed || !this.#isJoined || this.#end !== undefined) return;
-    // Listeners would not know what they do not know. A new store reads everything anew.
+    // The listeners have missed changes without knowing it. A new store makes them read everything again.
     const reason = "the replica restarted before it had reported writes of other engines; this engine must join again";
     this.#endWith(reason, (outcome) => storageFailed(reason, outcome));
     this.#parts.onEnded?.("member");
@@ -356,7 +369,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     if (this.#comparisons.size === 0) return;
     for (const [index, { procedure, input }] of requests.entries()) {
       if (procedure !== FINGERPRINT || answers[index]?.status !== "done") continue;
-      // Only this class writes the input.
+      // The cast is safe, because only this class appends this procedure.
       const { run, at, digest } = input as FingerprintInput;
       for (const { print, equal } of this.#comparisons) if (print?.at === at && print.digest === digest) equal.add(run);
     }
@@ -385,7 +398,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#parts.onEnded?.(state);
   }
 
-  /** An engine that is too slow for the log needs a new store, which begins with a snapshot. */
+  /** An engine that is too slow for the log needs a new store, which is opened from a snapshot. */
   #onLogFailed(error: LogTruncated | LogChanged): void {
     const isTruncated = error instanceof LogTruncated;
     this.#stop(isTruncated ? `${error.message}; this engine is so far behind that it needs a snapshot` : error.message);
@@ -398,7 +411,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#endWith(reason, (outcome) => storeUnavailable(reason, outcome));
   }
 
-  /** Stops writing and rejects all requests. What is in the log is not known any more. */
+  /** Stops writing and rejects all requests, because it is no longer known which of them are in the log. */
   #endWith(reason: string, error: (outcome: Outcome) => CallError): void {
     if (this.#end !== undefined) return;
     this.#end = { reason, error };

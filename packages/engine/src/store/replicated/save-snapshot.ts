@@ -3,16 +3,19 @@ import { type Log, LogChanged, type LogState, LogUnavailable } from "../log.ts";
 import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A replicated store, as far as snapshots are concerned. */
+/** The part of a replicated store that snapshots need. */
 export interface SnapshotSource {
   readonly run: string;
   readonly node: string;
   members(): readonly string[];
-  /** Resolves when every entry that the log had at the call is applied. */
+  /** Resolves when all entries that were in the log at the time of the call are applied. */
   catchUp(): Promise<void>;
-  /** Resolves when a majority of the members has what this replica had at the call. Rejects if none has soon. */
+  /**
+   * Resolves when a majority of the members is known to have the same data as this replica. Rejects if that is not
+   * known in time.
+   */
   agree(): Promise<void>;
-  /** Rejects as soon as the signal aborts. */
+  /** Writes a copy of the replica to the file. Rejects as soon as the signal aborts. */
   snapshot(file: string, signal: AbortSignal): Promise<Snapshot>;
 }
 
@@ -21,33 +24,34 @@ export interface SaveOptions {
   readonly seeds: Seeds;
   /** Path of a temporary file. */
   readonly draft: string;
-  /** Growth of the log after which a snapshot is due. Default: it is taken in any case. */
+  /** Growth of the log, in bytes, after which a snapshot is due. Default: a snapshot is always due. */
   readonly after?: number;
   readonly signal?: AbortSignal;
   /** Called before the replica is copied. */
   readonly onBegin?: () => void;
 }
 
-/** A log with its snapshots, as they were seen last. */
+/** State of a log and its snapshots, as last read from the servers. */
 export interface LogAndSnapshots {
   readonly state: LogState;
-  /** The newest first. */
+  /** The newest snapshot is the first. */
   readonly kept: readonly KeptSnapshot[];
-  /** Why entries that could be removed from the log are kept. */
+  /** Reason why entries are kept in the log although a snapshot contains them. */
   readonly problem?: string;
 }
 
 /**
- * Stores a copy of the replica, and then removes the entries that the second newest snapshot contains. Resolves with
- * undefined if another member of the log is making one, or has just made one.
+ * Stores a copy of the replica. Then removes the entries that the second newest snapshot contains from the log.
+ * Resolves with undefined, without a new snapshot, if another member is making one, or if none is due.
  */
 export async function saveSnapshot(
   store: SnapshotSource,
   { log, seeds, draft, after, signal = new AbortController().signal, onBegin }: SaveOptions,
 ): Promise<Snapshot | undefined> {
-  // Asked before the append: some servers know what was appended only some time later.
+  // Read the state before `catchUp` appends an entry, because some servers know about an append only some time later.
   const state = await log.state();
-  // A store that lags behind does not know all members, and its copy may be older than the newest snapshot.
+  // Catch up first: a store that lags behind does not know all members, and its copy may be older than the newest
+  // snapshot.
   await store.catchUp();
   const claim = await seeds.claim(store.run, (run) => store.members().includes(run));
   if (claim === undefined) return undefined;
@@ -66,10 +70,10 @@ export async function saveSnapshot(
     await claim.put({ ...snapshot, node: store.node, logBytes }, draft, signal);
   } finally {
     await rm(draft, { force: true });
-    // The claim ends with this run at the latest.
+    // If the release fails, the claim still ends with this run.
     await claim.release().catch(() => undefined);
   }
-  // The next look cuts the log if no server knows its end now.
+  // If no server knows the end of the log now, the next check of SnapshotTaker cuts the log.
   await cutLog(log, seeds).catch((error: unknown) => {
     if (!(error instanceof LogUnavailable)) throw error;
   });
@@ -77,9 +81,9 @@ export async function saveSnapshot(
 }
 
 /**
- * Removes the entries that the second newest snapshot contains. Those after it are kept in case that the newest one cannot
- * be read. None are removed if the snapshots are not as safe as the log. Resolves with what the log and its snapshots are
- * then.
+ * Removes the entries that the second newest snapshot contains. Later entries are kept, because they are needed if the
+ * newest snapshot cannot be read. No entries are removed if the snapshots are less safe than the log. Resolves with the
+ * state of the log and its snapshots after that.
  */
 export async function cutLog(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
   const found = await look(log, seeds);
@@ -92,8 +96,8 @@ export async function cutLog(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
 }
 
 /**
- * True if the log has grown by `after` bytes, and by half of the replica, since the last snapshot, or if no snapshot
- * reaches to where the log begins.
+ * True in two cases: the log has grown since the newest snapshot by at least `after` bytes and by at least half of that
+ * snapshot's size; or entries before the beginning of the log are in no snapshot.
  */
 export function isSnapshotDue({ state, kept }: LogAndSnapshots, after: number): boolean {
   const [newest] = kept;
@@ -108,8 +112,8 @@ async function look(log: Log, seeds: Seeds): Promise<LogAndSnapshots> {
 }
 
 /**
- * Size of all entries up to a position, those included that the log no longer has, in bytes. The sizes of the entries that
- * it has are known in sum only.
+ * Estimates the size of all entries up to a position, in bytes. Entries that were removed from the log are included. It
+ * is an estimate, because only the total size of the entries in the log is known.
  */
 function writtenBytes({ state: { first, last, bytes }, kept }: LogAndSnapshots, position: number): number {
   const before = kept.findLast((one) => one.position >= first - 1);

@@ -8,7 +8,10 @@ import { isUsable, removeReplica } from "./open-replica.ts";
 import type { KeptSnapshot, Seeds } from "./seeds.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** How often a snapshot is chosen if those that were chosen before are removed while they are copied. */
+/**
+ * Maximum number of attempts to choose a snapshot. Another one is chosen if the chosen ones are removed during the
+ * copy.
+ */
 const MAX_ATTEMPTS = 5;
 
 export interface SeedOptions {
@@ -16,19 +19,23 @@ export interface SeedOptions {
   readonly seeds: Seeds | undefined;
   /** File of the replica. */
   readonly file: string;
-  /** True if the file lacks entries that the log no longer has. It is then replaced. */
+  /** True if entries that this file lacks were removed from the log. The file is then replaced. */
   readonly isLate?: boolean;
-  /** Node of the replica. If its file cannot be trusted, its own snapshots and those of quarantined nodes are the last choice. */
+  /**
+   * Node of the replica. If its file cannot be trusted, its own snapshots and those of quarantined nodes are used only
+   * if there are no others.
+   */
   readonly node: string;
   readonly logger: Logger;
-  /** Called when a snapshot is copied, with the number of bytes that were copied. */
+  /** Called during the copying of a snapshot, with the number of bytes copied so far. */
   readonly onCopying?: ((snapshot: KeptSnapshot, copied: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Writes the newest snapshot to the replica's file, if there is no usable file. Resolves with false if the replica begins
- * empty, because there is no snapshot and the log has all entries. Rejects with LogTruncated if it lacks some.
+ * Writes the newest snapshot to the replica's file, unless there is a usable file. Resolves with false if there is no
+ * snapshot and the log has all entries: the replica then begins empty. Rejects with LogTruncated if there is no
+ * snapshot and the log lacks entries.
  */
 export async function seedReplica(options: SeedOptions): Promise<boolean> {
   const { log, seeds, file, isLate = false, logger, signal } = options;
@@ -64,7 +71,7 @@ async function copyBest(
       return true;
     } catch (error) {
       options.signal?.throwIfAborted();
-      // Newer ones may have taken their places meanwhile.
+      // Newer snapshots may have replaced the chosen ones meanwhile.
       const kept = await seeds.list(identity);
       const isReplaced = choices.some(({ id }) => !kept.some((one) => one.id === id));
       if (!isReplaced || attempt === MAX_ATTEMPTS) throw error;
@@ -72,13 +79,14 @@ async function copyBest(
   }
 }
 
-/** Returns the snapshots that a replica may begin with, the best first. */
+/** Returns the snapshots that a replica may start from, the best one first. */
 function choicesOf(
   kept: readonly KeptSnapshot[],
   first: number,
   { file, node }: Pick<SeedOptions, "file" | "node">,
 ): readonly KeptSnapshot[] {
-  // What was copied from a file that cannot be trusted may be wrong, too. The whole log is better.
+  // A snapshot of a file that cannot be trusted may be wrong too. If the log has all entries, such snapshots are not
+  // used.
   const suspects = isUnsynced(file) ? [node, ...quarantinedNodes(file)] : [];
   const isDoubtful = (one: KeptSnapshot): boolean => suspects.includes(one.node);
   return kept
@@ -86,7 +94,10 @@ function choicesOf(
     .toSorted((a, b) => Number(isDoubtful(a)) - Number(isDoubtful(b)));
 }
 
-/** Returns the nodes whose replicas differed from those of the majority, as far as a replica tells that is replaced. */
+/**
+ * Returns the nodes whose replicas differed from those of the majority. They are read from the old replica, if
+ * possible.
+ */
 function quarantinedNodes(file: string): readonly string[] {
   let database: Database | undefined;
   try {
@@ -103,7 +114,7 @@ function quarantinedNodes(file: string): readonly string[] {
   }
 }
 
-/** Copies the first snapshot that can be read. Rejects with the error of the last one. */
+/** Copies the first snapshot that can be read. If none can be read, rejects with the error of the last one. */
 async function copyFirst(
   seeds: Seeds,
   [first, ...others]: readonly KeptSnapshot[],
@@ -128,7 +139,7 @@ async function copyFirst(
   }
 }
 
-/** Rejects with LogChanged if the log is not the one that made a replica, or lost entries that the replica has. */
+/** Rejects with LogChanged if the replica was made from another log, or has entries that the log lost. */
 export async function checkLog(
   log: Log,
   { identity, position, lastId }: Snapshot & { readonly lastId: string },

@@ -1,12 +1,12 @@
 import type { Snapshot } from "./snapshot.ts";
 
-/** A snapshot that is about to be stored. */
+/** A snapshot that is being stored. */
 export interface NewSnapshot extends Snapshot {
-  /** Data folder or machine of the run that made it. */
+  /** Id of the data folder or machine of the run that made the snapshot. */
   readonly node: string;
-  /** Size of all entries up to the position, those included that the log no longer has, in bytes. */
+  /** Size of all entries up to the position, in bytes. Entries that were removed from the log are included. */
   readonly logBytes: number;
-  /** SHA-256 of the data that a log began with, as they were; undefined for a copy of a replica. */
+  /** SHA-256 of the database from which a log was started; undefined for a copy of a replica. */
   readonly source?: string | undefined;
 }
 
@@ -17,41 +17,44 @@ export interface KeptSnapshot extends NewSnapshot {
 }
 
 /**
- * Where snapshots of replicas are kept, for nodes that are new or too late for the log. `testing/seeds-suite.ts` checks
- * the guarantees of an implementation.
+ * Store of the snapshots of replicas. Nodes need them if they are new, or if the log no longer has the entries that
+ * they lack. `testing/seeds-suite.ts` checks the guarantees of an implementation.
  */
 export interface Seeds {
   /** Returns the complete snapshots of a log, the newest first. */
   list(identity: string): Promise<readonly KeptSnapshot[]>;
-  /** Writes a snapshot to a new file. Rejects if the copy is not what was stored, and then leaves no file. */
+  /** Writes a snapshot to a new file. If the result differs from what was stored, rejects and leaves no file. */
   copy(snapshot: KeptSnapshot, file: string, options?: CopyOptions): Promise<void>;
-  /** Resolves with the reason why entries that a log's snapshots contain must not be removed, or with undefined. */
+  /**
+   * Resolves with the reason why entries that the snapshots of this log contain must not be removed from the log, or
+   * with undefined.
+   */
   cutProblem(identity: string): Promise<string | undefined>;
   /**
-   * Takes the right to make a snapshot, which one run has at a time. Resolves with undefined if another run has it for
-   * which `isAlive` is true. A run that is not alive loses it.
+   * Claims the right to make a snapshot. Only one run has it at a time. Resolves with undefined if another run has it
+   * and `isAlive` returns true for that run. A run that is not alive loses the right.
    */
   claim(run: string, isAlive: (run: string) => boolean): Promise<SeedClaim | undefined>;
 }
 
 export interface CopyOptions {
-  /** Called with the number of bytes that were copied. */
+  /** Called with the number of bytes copied so far. */
   readonly onCopied?: (bytes: number) => void;
-  /** Rejects soon after it aborts. */
+  /** `copy` rejects soon after this signal aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface SeedClaim {
   /**
-   * Stores the file as a snapshot. The newest two of its log are kept, and none of another log. Rejects if one that is as
-   * new is kept already.
+   * Stores the file as a snapshot. Keeps the two newest snapshots of this log, and removes those of other logs. Rejects
+   * if a stored snapshot is as new as this one, or newer.
    */
   put(snapshot: NewSnapshot, file: string, signal?: AbortSignal): Promise<void>;
-  /** Gives the right back, and removes what was stored of a snapshot that is not complete. */
+  /** Releases the right, and removes the stored parts of an incomplete snapshot. */
   release(): Promise<void>;
 }
 
-/** Throws an Error if a snapshot is not newer than those that are kept of its log, the newest first. */
+/** Throws an Error if a snapshot is not newer than the stored ones of its log, of which the newest is the first. */
 export function refuseOlder({ position }: NewSnapshot, [newest]: readonly NewSnapshot[]): void {
   if (newest !== undefined && newest.position >= position)
     throw new Error(`the snapshot of entry ${newest.position} is stored already, so that of ${position} is of no use`);

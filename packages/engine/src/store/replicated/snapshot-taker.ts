@@ -4,7 +4,7 @@ import { type Log, LogUnavailable, MAX_ENTRY_BYTES } from "../log.ts";
 import { cutLog, isSnapshotDue, type SnapshotSource, saveSnapshot } from "./save-snapshot.ts";
 import type { Seeds } from "./seeds.ts";
 
-/** How often the size of the log is looked at if enough entries were added, in milliseconds. */
+/** Interval at which the size of the log is checked if enough entries were added, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 /** Pause after a failure, in milliseconds. */
 const RETRY_MS = 60_000;
@@ -21,15 +21,17 @@ export interface SnapshotTakerParts {
   readonly logger: Logger;
 }
 
-/** Takes a snapshot each time that the log has grown enough. Of several engines that do so, one takes it. */
+/**
+ * Takes a snapshot each time the log has grown enough. If several engines try at the same time, one of them takes it.
+ */
 export class SnapshotTaker {
   readonly #parts: SnapshotTakerParts;
-  /** Number of entries without which the log has not grown enough to be looked at. */
+  /** Number of new entries before the size of the log is checked. With fewer entries it cannot have grown enough. */
   readonly #minEntries: number;
-  /** Position of the store at the last look. */
+  /** Position of the store at the last check. */
   #seen = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
-  /** True if the present look began a snapshot. */
+  /** True if the running check has begun a snapshot. */
   #hasBegun = false;
   #cutProblem: string | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
@@ -46,8 +48,8 @@ export class SnapshotTaker {
   }
 
   /**
-   * Ends. A snapshot that is under way is given up: at once while the replica is copied, else after a few
-   * requests to the servers. If these do not answer, each request takes its stall time.
+   * Stops. A snapshot in progress is cancelled: at once while the replica is copied, otherwise after the current
+   * requests to the servers. If the servers do not answer, each of these requests ends by its timeout.
    */
   async stop(): Promise<void> {
     this.#stopTicking();
@@ -67,7 +69,7 @@ export class SnapshotTaker {
       })
       .catch((error: unknown) => {
         if (this.#abort.signal.aborted) return;
-        // A server that does not know the last entry yet says so; the next look asks again.
+        // A server that does not know the last entry yet throws this error. The next check asks again.
         if (error instanceof LogUnavailable && !this.#hasBegun) return;
         this.#pausedUntil = clock.monotonic() + RETRY_MS;
         logger.warn("no snapshot could be taken, so the log still grows; retrying in 60 s", { error });
