@@ -1,5 +1,5 @@
-// Runs in the store thread: must not import the rest of the engine. Validates only what capabilities 7.3 reports as
-// operation errors.
+// This module runs in the store thread, so it must not import the rest of the engine. It validates only problems that
+// are reported as errors of operations. update-schema.ts rejects other invalid operations.
 import { parseExact, stringifyExact } from "./exact-json.ts";
 import { copyOf, isObject, type JsonObject, sameValue, typeName } from "./json-value.ts";
 import { mergeProblem } from "./merge-value.ts";
@@ -9,8 +9,8 @@ import { pathProblem, printPath, segmentsOf } from "./update-path.ts";
 
 export interface AppliedOps {
   /**
-   * JSON after the operations. The unchanged input text if nothing changed; undefined if there was no item and none was
-   * created.
+   * JSON after the operations, or the unchanged input text if nothing changed. Undefined if there was no item and none
+   * was created.
    */
   readonly json: string | undefined;
   /** Operations that failed. */
@@ -46,7 +46,7 @@ interface JsonDocument {
   changed: boolean;
 }
 
-/** A value that an operation reads and replaces. */
+/** A place in the document whose value an operation reads and replaces. */
 interface Place {
   /** Undefined if the value is missing. */
   readonly value: unknown;
@@ -84,11 +84,11 @@ function carriedValue({ value, json }: OpValue): unknown {
   return json === undefined ? value : parseExact(json);
 }
 
-/** Result of an operation for the old value: a new value, a problem, or `done` if nothing has to be replaced. */
+/** Result of an operation: a new value, a problem, or `done` if no value must be replaced. */
 type Next = { readonly value: unknown } | "done" | Problem;
 
 /**
- * Replaces a value by the result of `next`. Creates missing objects on the path, but only if the operation succeeds.
+ * Replaces a value with the result of `next`. Creates missing objects on the path, but only if the operation succeeds.
  */
 function change(
   document: JsonDocument,
@@ -124,7 +124,10 @@ function placeAt(document: JsonDocument, segments: readonly string[]): Place | {
   };
 }
 
-/** Returns the object at a path. Creates it and its parents, and replaces values that are not objects. */
+/**
+ * Returns the object at a path. Creates it and its parents if they are missing. Replaces values on the path that are
+ * not objects.
+ */
 function objectAt(document: JsonDocument, segments: readonly string[]): JsonObject {
   if (!isObject(document.root)) replaceRoot(document, {});
   let object = document.root as JsonObject;

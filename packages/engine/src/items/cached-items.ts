@@ -6,9 +6,9 @@ import { type ItemAddress, isExpired } from "./plan-write.ts";
 
 /**
  * Read cache in front of a store that settles requests in the order in which it ran them. The cache is updated when a
- * request settles, so it holds the state after the last settled request. While a write to an item is in flight, reads
- * of the item go to the store. A write with an unknown outcome (disk failure, end of the thread, timeout) clears the
- * cache, and requests sent before that no longer update it.
+ * request settles, so it has the state after the last settled request. While a write to an item is in flight, reads of
+ * the item go to the store. If the outcome of a write is unknown (disk failure, end of the thread, timeout), the cache
+ * is cleared, and the requests that are in flight at that time no longer update it.
  */
 export class CachedItems {
   readonly #cache: ItemCache;
@@ -44,8 +44,8 @@ export class CachedItems {
   }
 
   /**
-   * Like `read`, for a write to these items. Uses a single reaction to the store's promise, which preserves the order
-   * of results.
+   * Like `read`, but for a write to these items. Adds only one reaction to the store's promise, so that results keep
+   * their order.
    */
   write<Output, Answer>(
     addresses: readonly ItemAddress[],

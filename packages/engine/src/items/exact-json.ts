@@ -1,8 +1,10 @@
-// Also runs in the store thread: must not import the rest of the engine.
+// This module also runs in the store thread, so it must not import the rest of the engine.
 import { randomUUID } from "node:crypto";
 import { closingQuote } from "@svc-runtime/protocol/json-text";
 
-/** A JSON number that would lose digits or its spelling as a `number`, e.g. 9007199254740993, 1e400 or 0.10. */
+/**
+ * A JSON number that would lose digits or its spelling if it became a `number`, e.g. 9007199254740993, 1e400 or 0.10.
+ */
 export class ExactNumber {
   /** The number as written in the JSON. */
   readonly text: string;
@@ -44,8 +46,8 @@ export function stringifyExact(value: unknown): string {
 }
 
 /**
- * Replaces each number that has to be exact by a marked string. Returns `json` itself if there is none. Walks by
- * character, because walking by token (`endOfToken`) made this 1.3 times slower.
+ * Replaces each number that a `number` cannot represent exactly with a marked string. Returns `json` itself if there is
+ * no such number. Scans character by character, because scanning by token (`endOfToken`) made this 1.3 times slower.
  */
 function markExact(json: string): string {
   const parts: string[] = [];

@@ -6,7 +6,10 @@ import type { ItemStore } from "./item-store.ts";
 
 /** Number of items per batch. */
 const BATCH_ITEMS = 500;
-/** Maximum timer duration, in milliseconds. The wall clock may be set meanwhile, and timers are limited to 24 days. */
+/**
+ * Maximum duration of a timer, in milliseconds. It is short because the wall clock may be set meanwhile. Node limits
+ * timers to 24 days.
+ */
 const LONGEST_SLEEP_MS = 60_000;
 /** Minimum time between two sweeps, in milliseconds. */
 const PAUSE_MS = 20;
@@ -26,7 +29,7 @@ export interface ExpirySweepOptions {
 }
 
 /**
- * Deletes expired items. Readers do not see expired items anyway; the sweep frees their space and publishes their
+ * Deletes expired items. Readers do not see expired items in any case. The sweep frees their space and publishes their
  * deletion. It queries the store only when the next item expires.
  */
 export class ExpirySweep {
@@ -43,7 +46,7 @@ export class ExpirySweep {
 
   constructor(options: ExpirySweepOptions) {
     this.#options = options;
-    // The expiry times of the store move by themselves.
+    // If the wall clock is set, the store shifts its expiry times. So shift `#next` too.
     this.#clock = new IntervalClock(options.clock, (byMs) => {
       if (this.#next !== undefined) this.#next += byMs;
     });
@@ -55,16 +58,17 @@ export class ExpirySweep {
     this.#arm();
   }
 
-  /** Must be called when an item with this expiry time is written. */
+  /** Must be called when an item with an expiry time is written. */
   note(expiresAt: number): void {
-    // `expiresAt` is relative to the current wall clock, so shift `#next` first if the clock was set.
+    // `expiresAt` is relative to the current wall clock. So shift `#next` before the comparison if the wall clock was
+    // set.
     this.#clock.now();
     if (this.#next !== undefined && this.#next <= expiresAt) return;
     this.#next = expiresAt;
     if (this.#sweeping === undefined) this.#arm();
   }
 
-  /** Stops. Resolves when no sweep is running. */
+  /** Stops. Resolves when no sweep is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -97,7 +101,7 @@ export class ExpirySweep {
         const failed = outcomes.find((outcome) => outcome.status === "rejected");
         if (failed !== undefined) throw failed.reason;
         if (items.length === BATCH_ITEMS) continue;
-        // Reset before the query, so that an earlier expiry noted meanwhile is kept.
+        // Reset before the query, so that an earlier expiry time is kept if `note` is called during the query.
         this.#next = undefined;
         const next = await store.nextExpiry();
         if (next !== undefined) this.note(next);

@@ -1,6 +1,6 @@
 import type { Item } from "./item-store.ts";
 
-/** Size of an entry without its key and value, in bytes. */
+/** Memory that is counted for each entry in addition to its key and value, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 300;
 
 interface Entry {
@@ -33,7 +33,7 @@ export class ItemCache {
   put(scope: string, key: string, item: Item | undefined): void {
     const name = itemName(scope, key);
     this.#drop(name);
-    // A string takes one or two bytes per UTF-16 unit in memory. Count two.
+    // A string takes one or two bytes per UTF-16 unit in memory. Assume two.
     const bytes = ENTRY_OVERHEAD_BYTES + 2 * (name.length + (item?.json.length ?? 0));
     if (bytes > this.#maxBytes) return;
     this.#entries.set(name, { item, bytes });
@@ -62,8 +62,8 @@ export class ItemCache {
 }
 
 /**
- * Returns a unique map key for scope and key. Both may contain any character, so it starts with the length of the
- * scope.
+ * Returns a map key that is unique for scope and key. It starts with the length of the scope, because both may contain
+ * any character, so that no separator is possible.
  */
 export function itemName(scope: string, key: string): string {
   return `${scope.length}:${scope}${key}`;

@@ -30,7 +30,7 @@ export const prefixSchema = z
 function problemOf(name: string): string | undefined {
   if (name === "") return `must not be empty; use 1 to ${MAX_NAME_BYTES} bytes`;
   if (name === "__proto__") return "`__proto__` cannot be used as a name; choose another";
-  // A string of n UTF-16 units has n to 3n bytes, so the bytes of most names need not be counted.
+  // A string of n UTF-16 units has at most 3n bytes. So most names are short enough without counting their bytes.
   if (name.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(name) > MAX_NAME_BYTES)
     return `is ${Buffer.byteLength(name)} bytes long; at most ${MAX_NAME_BYTES} are allowed`;
   if (loneSurrogate.test(name)) return UNPAIRED_SURROGATE;

@@ -8,7 +8,7 @@ export interface Item {
   readonly key: string;
   /** The value's JSON. */
   readonly json: string;
-  /** 1 for a new item, plus 1 for each change. See `ItemStore`. */
+  /** Starts at 1 and grows with each change. See `ItemStore`. */
   readonly version: number;
   /** Time of the last change, in milliseconds since 1970. */
   readonly updatedAt: number;
@@ -19,18 +19,18 @@ export interface Item {
 }
 
 /**
- * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
- * up to 1 s. `memory`: neither.
+ * Which failures an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut
+ * may lose the writes of the last second. `memory`: neither of them.
  */
 export type Durability = "durable" | "relaxed" | "memory";
 
 /** Parameters of a write besides the value. */
 export interface ItemWrite {
-  /** Milliseconds since 1970. */
+  /** Time of the write, in milliseconds since 1970. */
   readonly now: number;
   /** Write only if the item has this version; 0 means that the item must not exist. */
   readonly ifVersion: number | undefined;
-  /** A written item gets at least this version. For a set. */
+  /** Minimum version of the item after a set. Ignored for other writes. */
   readonly leastVersion?: number | undefined;
   /** Watchers to notify of the change. */
   readonly notice: Notice | undefined;
@@ -49,14 +49,11 @@ export interface ItemValue {
 /** Operations on an item. The store applies them to its JSON. */
 export interface ItemUpdate {
   readonly ops: readonly UpdateOp[];
-  /**
-   * True: nothing is written if an operation fails. False: the other operations are applied (nothing is written if they
-   * change nothing).
-   */
+  /** If true, nothing is written if an operation fails. If false, the other operations are applied. */
   readonly atomic: boolean;
   /** Maximum size of the resulting JSON, in bytes. Above it, the update fails with `payload_too_large`. */
   readonly maxBytes: number;
-  /** `keep`: unchanged (a new item does not expire). */
+  /** `keep`: the expiry time does not change; a new item does not expire. */
   readonly expiresAt: number | undefined | "keep";
 }
 
@@ -82,18 +79,18 @@ export interface ItemWritten {
 }
 
 export interface NumberedChange extends ItemChange {
-  /** Sequence number in the outbox, the same for all watchers. Undefined if no watcher wants the change. */
+  /** Sequence number in the outbox, the same for all watchers. Undefined if no watcher receives the change. */
   readonly seq: number | undefined;
-  /** Ids of the notice's watchers that want this kind of change. */
+  /** Ids of the watchers of the notice that receive this kind of change. */
   readonly watchers: readonly string[];
 }
 
-/** A stored write of one item: each write of a batch is one. */
+/** A stored write of one item. Each write of a batch is reported separately. */
 export interface AppliedItem {
   readonly written: ItemWritten;
   /** `origin` of the write's notice; undefined if it had none. */
   readonly origin: string | undefined;
-  /** `mark` of the write. Undefined if another engine made the write, or without a mark. */
+  /** `mark` of the write. Undefined if another engine made the write, or if the write had no mark. */
   readonly mark: unknown;
 }
 
@@ -112,7 +109,9 @@ export type BatchedWrite =
     }
   | { readonly type: "delete"; readonly scope: string; readonly key: string; readonly write: ItemWrite };
 
-/** Result of an atomic batch. On a conflict, nothing was written; `index` is that of the conflicting write. */
+/**
+ * Result of an atomic batch. After a conflict nothing was written, and `index` is the index of the conflicting write.
+ */
 export type BatchResult =
   | { readonly status: "written"; readonly writes: readonly ItemWritten[] }
   | { readonly status: "conflict"; readonly index: number; readonly actual: number };
@@ -130,7 +129,7 @@ export interface PageRequest {
   readonly after: string | undefined;
   /** Maximum number of items in the page. */
   readonly limit: number;
-  /** Maximum size of the page, in bytes. A page contains at least one item, whatever its size. */
+  /** Maximum size of the page, in bytes. A page has at least one item, even if that item is larger. */
   readonly maxBytes: number;
 }
 
@@ -142,9 +141,9 @@ export interface ItemPage {
   readonly total: number;
 }
 
-/** Values of a scope, or only their size if it exceeds the limit. */
+/** JSON of each value of a scope, in the order of keys; or only their number and size if the size exceeds the limit. */
 export type Listing =
-  | { readonly status: "complete" /** JSON of each value, in the order of keys. */; readonly values: readonly string[] }
+  | { readonly status: "complete"; readonly values: readonly string[] }
   | { readonly status: "too_large"; readonly items: number; readonly bytes: number };
 
 /** Size of a scope. May include expired items that are not deleted yet. */
@@ -176,24 +175,26 @@ export interface ExpiredItem {
  *
  * Guarantees:
  * - Writes to a key are serialized and atomic. A read that starts after a write resolved sees the write.
- * - `durability` says what a resolved write survives.
- * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified. A
- *   new expiry time is stored nevertheless.
- * - An item starts at version 1. Each change adds 1, including its deletion, or more with `leastVersion`. A new item
- *   starts above every version that was deleted in its scope, so versions of a key never repeat.
- * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own
- *   version), and the new item has the next version. A delete with `ifVersion` may still name the expired version; the
- *   sweep does that.
- * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they move with it, so that
- *   the lifetime stays the same.
+ * - `durability` says which failures a resolved write survives.
+ * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified.
+ *   Only a new expiry time is stored.
+ * - An item starts at version 1. Each change adds 1 to the version, or more with `leastVersion`. A deletion is a change
+ *   too. A new item starts above every version that was deleted in its scope, so a key never has the same version
+ *   twice.
+ * - Reads ignore an item as soon as it has expired. A write to the key of an expired item first deletes that item. This
+ *   deletion is a change with its own version, and the new item has the next version. A delete with `ifVersion` may
+ *   name the version of the expired item, so that the sweep can delete it.
+ * - Expiry times are wall-clock times. If the wall clock is set while the store is open, expiry times are shifted with
+ *   it, so that the lifetime stays the same.
  * - Deliveries for the watchers of a write are stored in the same transaction as the write.
- * - Paging by key lists an item that exists throughout exactly once, whatever is written between two pages.
+ * - Paging by key lists an item that exists during the whole time exactly once, even if other items are written between
+ *   two pages.
  * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of
- *   its result. For two calls on one key, the first reaction (`.then`) to the earlier call runs first. So publishing a
- *   write in that reaction keeps the order of versions.
+ *   its result. For two calls on one key, the first reaction (`.then`) to the earlier call runs first. So if a write is
+ *   published in that reaction, the order of versions is kept.
  * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After
- *   `storage_failed` and `call_timeout` the write may have happened, unless `details.outcome` is `not_written`
- *   (`mayBeStored`); later reads agree on it.
+ *   `storage_failed` and `call_timeout` the write may have been executed, unless `details.outcome` is `not_written`
+ *   (`mayBeStored`). All later reads agree on whether it was.
  * - The cost of a write does not depend on the size of its scope.
  */
 export interface ItemStore {
@@ -202,7 +203,7 @@ export interface ItemStore {
   /** Returns items in the order of `keys`. Rejects with `payload_too_large` above `MAX_MANY_BYTES`. */
   getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]>;
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict>;
-  /** Applies operations to an item. A failed update is `unchanged`, with the reasons in `errors`. */
+  /** Applies operations to an item. If the update fails, the status is `unchanged`, and `errors` has the reasons. */
   update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict>;
   delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict>;
   /**
@@ -211,9 +212,10 @@ export interface ItemStore {
    */
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult>;
   /**
-   * Calls the listener for each stored write that had no conflict, in the order of the writes and before the write's
-   * promise settles; also for a write that was rejected before because of its timeout. With `file_based`, writes of
-   * every engine that uses the store are reported; else only those of this object. The listener must not throw.
+   * Calls the listener for each stored write without a conflict, in the order of the writes, before the promise of the
+   * write settles. This includes writes whose promise was rejected before because of a timeout. With `file_based`, the
+   * writes of all engines that use the store are reported; with other adapters, only the writes of this object. The
+   * listener must not throw.
    */
   onApplied(listener: (applied: AppliedItem) => void): Undo;
   /** Returns all values of a scope, unless their total size exceeds `maxBytes`. */
@@ -223,22 +225,27 @@ export interface ItemStore {
   scopes(options: { readonly prefix: string }): Promise<readonly string[]>;
   /** Like `scopes`, with sizes and in pages; `after` is a scope. */
   groups(request: Omit<PageRequest, "maxBytes">): Promise<GroupPage>;
-  /** Returns items that are expired at `now`, in the order of expiry. The caller must delete them with `ifVersion`. */
+  /**
+   * Returns items that are expired at `now`, in the order of expiry. The caller must delete the items with `ifVersion`.
+   */
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]>;
   /** Returns the earliest expiry time, which may be in the past; undefined if no item expires. */
   nextExpiry(): Promise<number | undefined>;
   readonly outbox: Outbox;
-  /** Set if engines of a cluster share the items. Then the store finds the watchers of a write, not the writer. */
+  /**
+   * Set if the engines of a cluster share the items. The store then finds the watchers of a write; otherwise the writer
+   * does.
+   */
   readonly sharedWatchers?: SharedWatchers | undefined;
   /**
-   * Writes a consistent snapshot to `file` (absolute path; must not exist, but its folder must), while reads and writes
-   * continue. `file_based` writes a database file that can replace the store's file; the other adapters write NDJSON
-   * like `state::export`. Rejects with `storage_failed` and then leaves no file.
+   * Writes a consistent snapshot to `file` (an absolute path; the file must not exist, its folder must), while reads
+   * and writes continue. `file_based` writes a database file that can replace the store's file. The other adapters
+   * write NDJSON like `state::export`. On failure, rejects with `storage_failed` and leaves no file.
    */
   snapshot(file: string): Promise<{ readonly bytes: number }>;
   /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
-  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
+  /** Returns which data are lost or damaged although the store works. Undefined if no damage is known. */
   damage(): string | undefined;
   /** Finishes pending requests, then closes. Later calls reject with `draining`. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-// Runs in the store thread: must not import the rest of the engine.
+// This module runs in the store thread, so it must not import the rest of the engine.
 import { ExactNumber, parseExact, stringifyExact } from "./exact-json.ts";
 
 /** A parsed JSON object. */
@@ -32,8 +32,8 @@ export function copyOf(value: unknown): unknown {
 }
 
 /**
- * Returns the nesting depth of arrays and objects; 0 for other values. Not recursive, so that deep values cannot
- * overflow the stack.
+ * Returns the nesting depth of arrays and objects; 0 for other values. Not recursive, because a deeply nested value
+ * would overflow the stack.
  */
 export function depthOf(value: unknown): number {
   let depth = 0;

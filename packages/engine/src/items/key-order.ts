@@ -1,6 +1,7 @@
 /**
  * Compares two well-formed strings by code point. This is the order of their UTF-8 bytes, which SQLite and Redis use.
- * `<` compares UTF-16 units and sorts characters above U+FFFF before U+E000 to U+FFFF.
+ * The operator `<` cannot be used, because it compares UTF-16 units: it sorts characters above U+FFFF before U+E000 to
+ * U+FFFF.
  */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -1,12 +1,12 @@
 import { CallError } from "@svc-runtime/protocol";
 
-/** A line with its number, from 1. Blank lines are counted, but not returned. */
+/** A line with its number, counted from 1. Blank lines are counted too, but not returned. */
 export interface NumberedLine {
   readonly number: number;
   readonly text: string;
 }
 
-/** The part of a channel reader that is used here. */
+/** The part of a channel reader that `linesOf` uses. */
 export interface LineSource {
   read(): Promise<
     { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined
@@ -17,7 +17,7 @@ export interface LineSource {
 /**
  * Yields the lines of a channel. The channel's items are chunks of UTF-8, which may be split anywhere. The last line
  * needs no line feed. Throws `invalid_input` for invalid UTF-8, `payload_too_large` for a line longer than
- * `maxCharacters`, and `channel_closed` if the writer disconnected early. All errors have the number of the line.
+ * `maxCharacters`, and `channel_closed` if the writer disconnected early. Each error has the number of its line.
  */
 export async function* linesOf(reader: LineSource, maxCharacters: number): AsyncGenerator<NumberedLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true });

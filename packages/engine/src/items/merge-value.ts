@@ -1,4 +1,4 @@
-// Runs in the store thread: must not import the rest of the engine.
+// This module runs in the store thread, so it must not import the rest of the engine.
 import { depthOf, isObject } from "./json-value.ts";
 import { isPrototypeName } from "./update-path.ts";
 

@@ -1,15 +1,15 @@
-// Runs in the store thread: must not import the rest of the engine.
+// This module runs in the store thread, so it must not import the rest of the engine.
 import { ExactNumber } from "./exact-json.ts";
 
 const LEAST = -(2n ** 63n);
 const MOST = 2n ** 63n - 1n;
-/** Numbers from here on are printed with an exponent. */
+/** JSON.stringify prints numbers from this one on with an exponent. */
 const PRINTED_AS_FLOAT = 1e21;
 const integerText = /^-?\d+$/;
 
 /**
- * Adds an integer to a JSON number, exactly for integers from -2^63 to 2^63-1. Undefined if `value` is not a number or
- * the sum is out of range.
+ * Adds an integer to a JSON number. The sum is exact for integers from -2^63 to 2^63-1. Returns undefined if `value` is
+ * not a number or the sum is out of range.
  */
 export function addInteger(value: unknown, by: number): number | ExactNumber | undefined {
   if (typeof value === "number") {

@@ -15,7 +15,8 @@ export interface OpenItemsOptions {
 }
 
 /**
- * Opens the configured adapter. Rejects with an Error with a user message if it cannot be used; there is no fallback.
+ * Opens the configured adapter. If it cannot be used, rejects with an Error with a user message. No other adapter is
+ * tried.
  */
 export async function openItems(
   adapter: AdapterConfig,
@@ -35,7 +36,7 @@ export async function openItems(
     }
     case "redis": {
       const { redis_url: url, key_prefix: keyPrefix } = adapter.config;
-      // Loaded on demand, because the Redis client costs start-up time and memory.
+      // Loaded only if it is needed, because the Redis client costs start-up time and memory.
       const { openRedisItems } = await import("./adapters/redis.ts");
       return openRedisItems({ url, keyPrefix, dataDir, log, clock });
     }

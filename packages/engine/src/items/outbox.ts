@@ -10,22 +10,22 @@ export interface ItemChange {
   readonly previous: string | undefined;
   /** JSON after the change; undefined for a deletion. */
   readonly json: string | undefined;
-  /** Milliseconds since 1970. */
+  /** Time of the change, in milliseconds since 1970. */
   readonly at: number;
 }
 
 /** A subscriber to changes. A change is stored together with its write until every watcher has acknowledged it. */
 export interface Watcher {
-  /** Stable across restarts, e.g. a binding's key. */
+  /** Id that is the same after a restart, e.g. the key of a binding. */
   readonly id: string;
   /** Kinds of changes that the watcher receives. */
   readonly kinds: ReadonlySet<ChangeKind>;
 }
 
-/** Watchers of a write, and data that is stored for them. */
+/** Watchers that a write must notify, and data that is stored with their deliveries. */
 export interface Notice {
   readonly watchers: readonly Watcher[];
-  /** Opaque data, e.g. trace and depth; at most 1 KiB. */
+  /** Data that the store does not interpret, e.g. trace and depth; at most 1 KiB. */
   readonly origin: string;
 }
 
@@ -39,14 +39,14 @@ export interface Delivery {
 }
 
 /**
- * Transactional outbox: deliveries are stored in the same transaction as their changes, with the durability of the
- * items, until they are acknowledged. A write that exceeds `MAX_WAITING_DELIVERIES` of a watcher is rejected with
- * `overloaded`. No delivery is dropped.
+ * Transactional outbox. Deliveries are stored in the same transaction as their changes, with the same durability as the
+ * items, until they are acknowledged. If a write would exceed `MAX_WAITING_DELIVERIES` of a watcher, it is rejected
+ * with `overloaded`. So no delivery is dropped.
  */
 export interface Outbox {
   /**
-   * Returns deliveries of a watcher after the sequence number `after` (0: from the first), in order: at most
-   * `maxBytes`, but at least one.
+   * Returns deliveries of a watcher after the sequence number `after`, in order (0: from the first one). They have at
+   * most `maxBytes` in total, but there is at least one if any is pending.
    */
   pending(request: {
     readonly watcher: string;
@@ -65,14 +65,14 @@ export interface Outbox {
 /** A change to store in the outbox. */
 export interface OutboxEntry {
   readonly change: ItemChange;
-  /** Ids of the notice's watchers that want this kind of change. */
+  /** Ids of the watchers of the notice that receive this kind of change. */
   readonly watchers: readonly string[];
   readonly origin: string;
 }
 
 const NOBODY: readonly string[] = [];
 
-/** Returns an entry for each change, with the notice's watchers that want it. */
+/** Returns an entry for each change, with the watchers of the notice that receive it. */
 export function outboxEntries(changes: readonly ItemChange[], notice: Notice | undefined): OutboxEntry[] {
   return changes.map((change) => ({
     change,

@@ -1,4 +1,4 @@
-// Also runs in the store thread: must not import the rest of the engine.
+// This module also runs in the store thread, so it must not import the rest of the engine.
 import { applyOps } from "./apply-ops.ts";
 import { type Conflict, type Item, type ItemUpdate, type ItemValue, MAX_MANY_BYTES } from "./item-store.ts";
 import type { ItemChange } from "./outbox.ts";
@@ -10,7 +10,7 @@ export type WriteIntent =
   | { readonly type: "delete" };
 
 export interface WriteConditions {
-  /** Time that expiry times are compared with, in milliseconds. */
+  /** Time with which expiry times are compared, in milliseconds. */
   readonly now: number;
   /** Time of the change, in milliseconds since 1970. Default: `now`. */
   readonly at?: number;
@@ -35,7 +35,7 @@ export interface WritePlan {
   readonly errors: readonly UpdateOpError[];
 }
 
-/** The result of an update exceeds its limit. */
+/** Result of a plan if the updated value would exceed its size limit. */
 export interface TooLarge {
   readonly status: "too_large";
   readonly bytes: number;
@@ -48,8 +48,8 @@ export function isExpired(item: Item, now: number): boolean {
 }
 
 /**
- * Plans a write to an item. `old` is the stored item, which may be expired. `floor` returns the highest deleted version
- * of the scope; it is called only if no item is stored.
+ * Plans a write to an item. `old` is the stored item, which may be expired. `floor` returns the version floor of the
+ * scope; it is called only if no item is stored.
  */
 export function planWrite(
   old: Item | undefined,

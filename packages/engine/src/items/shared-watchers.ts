@@ -1,10 +1,7 @@
 import type { Undo } from "../kernel/scope.ts";
 import type { ChangeKind } from "./outbox.ts";
 
-/**
- * The changes that a watcher of a cluster subscribes to. They are stored, so that writes of every engine reach the
- * watcher.
- */
+/** The filter of a watcher in a cluster. It is stored, so that writes of all engines reach the watcher. */
 export interface StoredWatcher {
   readonly id: string;
   /** Null matches every scope. A null `key` matches every key. */
@@ -12,7 +9,10 @@ export interface StoredWatcher {
   readonly key: string | null;
   readonly prefix: string;
   readonly kinds: readonly ChangeKind[];
-  /** True if a trusted worker registered the watcher. False does not change the stored value. */
+  /**
+   * True if a trusted worker registered the watcher. Once the stored value is true, registering it again with false
+   * does not change it.
+   */
   readonly isTrusted: boolean;
   /** Name in logs. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface WatcherState extends StoredWatcher {
   readonly claimedBy: string | undefined;
 }
 
-/** Watchers that the engines of a cluster share. One engine delivers the changes of each. */
+/** Watchers that the engines of a cluster share. One engine at a time delivers the changes of a watcher. */
 export interface SharedWatchers {
   /** Id of this engine's run in the store. */
   readonly run: string;
@@ -47,12 +47,12 @@ export interface SharedWatchers {
     readonly isKept: boolean;
   }): Promise<number | undefined>;
   /**
-   * Resolves with whether this engine delivers the watcher's changes, as of all earlier writes of all engines. This
-   * engine's replica may be out of date: another engine may have taken over the watcher while this one was
-   * disconnected.
+   * Resolves with true if this engine delivers the watcher's changes. Takes all earlier writes of all engines into
+   * account, because this engine's replica may be out of date: another engine may have taken over the watcher while
+   * this engine was disconnected.
    */
   isClaimed(id: string): Promise<boolean>;
-  /** Lets another engine deliver, if there is one that can. */
+  /** Hands the watcher over to another engine, if there is one that can deliver. */
   yield(id: string): Promise<void>;
   /**
    * Deletes a watcher that has no engines, and its pending deliveries. Resolves with the number of deleted deliveries,

@@ -3,7 +3,7 @@ import { writeWhole } from "../store/whole-file.ts";
 import { itemLine } from "./entry-json.ts";
 import type { Item } from "./item-store.ts";
 
-/** Lines are buffered up to this length before a write, in characters. */
+/** Lines are buffered until they have this many characters, and then written together. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ItemInScope {
@@ -12,7 +12,8 @@ export interface ItemInScope {
 }
 
 /**
- * Writes an NDJSON snapshot: one line per item. For adapters without a database file. Rejects with `storage_failed`.
+ * Writes an NDJSON snapshot with one line per item, for adapters without a database file. Rejects with
+ * `storage_failed`.
  */
 export function writeSnapshotLines(
   file: string,
@@ -26,7 +27,7 @@ export function writeSnapshotLines(
         for (const { scope, item } of page) {
           buffered += `${itemLine(scope, item)}\n`;
           if (buffered.length < WRITE_CHARACTERS) continue;
-          // Appends: a file handle keeps its position between writes.
+          // This appends, because a file handle keeps its position between writes.
           await handle.writeFile(buffered);
           buffered = "";
         }

@@ -1,6 +1,6 @@
 import { compareKeys, endOfPrefix } from "./key-order.ts";
 
-/** Block size after a split. A block is split when it has twice this size. */
+/** Size of a block after a split, in strings. A block is split when it has twice this size. */
 const BLOCK = 512;
 
 /** A set of strings sorted by code point. The cost of its operations hardly grows with its size. */

@@ -14,7 +14,9 @@ export function refuseDeepUpdate(ops: readonly UpdateOp[]): void {
   }
 }
 
-/** May be recursive: a payload is nested at most 128 levels deep. */
+/**
+ * Returns the nesting depth of a value. Recursion is safe here, because a payload is nested at most 128 levels deep.
+ */
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let deepest = 0;

@@ -4,14 +4,14 @@
  */
 export type UpdatePath = string | readonly string[];
 
-/** Value of an operation. */
+/** Value of an operation, parsed. */
 export interface OpValue {
   readonly value: unknown;
   /** JSON of `value`; present if `value` lost digits of its numbers. */
   readonly json?: string;
 }
 
-/** An operation of `state::update` and `stream::update` (capabilities 7.3). */
+/** An operation of `state::update` and `stream::update`. */
 export type UpdateOp =
   | ({ readonly type: "set"; readonly path: UpdatePath } & OpValue)
   | ({ readonly type: "merge"; readonly path: UpdatePath } & OpValue)
@@ -20,7 +20,7 @@ export type UpdateOp =
   | ({ readonly type: "append"; readonly path: UpdatePath } & OpValue)
   | { readonly type: "remove"; readonly path: UpdatePath };
 
-/** Error of an operation. Capabilities 7.3 defines codes and messages. */
+/** Error of an operation. */
 export interface UpdateOpError {
   readonly op_index: number;
   /** E.g. `increment.not_number`. */

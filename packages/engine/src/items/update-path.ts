@@ -1,4 +1,4 @@
-// Runs in the store thread: must not import the rest of the engine.
+// This module runs in the store thread, so it must not import the rest of the engine.
 import type { UpdateOp, UpdatePath } from "./update-op.ts";
 
 export const MAX_PATH_DEPTH = 32;
@@ -6,7 +6,7 @@ export const MAX_SEGMENT_BYTES = 256;
 
 const prototypeNames = new Set(["__proto__", "constructor", "prototype"]);
 
-/** True for names with which careless code may change an object's prototype. */
+/** True for names that could change an object's prototype if they were assigned to as members. */
 export function isPrototypeName(name: string): boolean {
   return prototypeNames.has(name);
 }

@@ -10,7 +10,7 @@ const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
   description:
     'One literal member of the root ("" is the root itself), or an array with one member name per level ([] is the root).',
 });
-/** Optional for merge and append. Published clients then send null. */
+/** Optional, because published clients send null as the path of merge and append if their caller gives none. */
 const pathOrRoot = path.nullish().transform((given) => given ?? "");
 const anyValue = z.unknown().optional();
 const by = z.int().meta({ description: "An integer that a JSON number holds exactly." });

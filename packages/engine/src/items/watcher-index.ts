@@ -1,8 +1,8 @@
-/** Which items a watcher wants. Undefined: any. */
+/** Which items a watcher subscribes to. An undefined member matches all scopes or all keys. */
 interface Filter {
   readonly scope: string | undefined;
   readonly key: string | undefined;
-  /** Of keys. Without effect beside a key. */
+  /** Prefix of keys. Ignored if `key` is set. */
   readonly prefix: string;
 }
 
@@ -60,7 +60,7 @@ export class WatcherIndex<Watcher> {
     if (filter.scope !== undefined && entry.isEmpty) this.#scopes.delete(filter.scope);
   }
 
-  /** Returns the watchers of an item. Empty for most items. */
+  /** Returns the watchers of an item. Most items have none. */
   matching(scope: string, key: string): readonly Watcher[] {
     const found: Watcher[] = [];
     this.#scopes.get(scope)?.collect(key, found);
@@ -79,7 +79,7 @@ export class WatcherIndex<Watcher> {
   }
 }
 
-/** Returns true if the watcher is the first with the name. */
+/** Adds a watcher. Returns true if it is the first one of this name. */
 function addTo<Watcher>(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others !== undefined) {
@@ -90,7 +90,7 @@ function addTo<Watcher>(table: Map<string, Set<Watcher>>, name: string, watcher:
   return true;
 }
 
-/** Returns true if no watcher with the name is left. */
+/** Removes a watcher. Returns true if no watcher of this name is left. */
 function removeFrom<Watcher>(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others === undefined || !others.delete(watcher) || others.size > 0) return false;

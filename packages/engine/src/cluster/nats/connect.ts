@@ -18,43 +18,49 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { SILENT_MS, Silence } from "./silence.ts";
 
-/** How long one attempt to connect may take, in milliseconds. */
+/** Timeout of one attempt to connect, in milliseconds. */
 const CONNECT_MS = 3_000;
 /** Pause between two attempts, in milliseconds. */
 const RETRY_MS = 250;
-/** How long a starting engine waits for a server, in milliseconds: after a power cut servers and engines start together. */
+/**
+ * How long a starting engine waits for a server, in milliseconds. After a power cut servers and engines start together.
+ */
 const START_WAIT_MS = 20_000;
-/** A server that answers no ping for this long counts as lost, in milliseconds. */
+/** Interval of pings, in milliseconds. A server that leaves two pings unanswered counts as lost. */
 const PING_MS = 2_000;
 
-/** Codes of errors of the name service and the network. */
+/** Error codes of DNS and of the network. */
 const UNREACHABLE = /^(?:ENOTFOUND|EAI_|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|EADDR)/;
-/** Codes of OpenSSL and of the check of a certificate. */
+/** Error codes of OpenSSL and of the verification of certificates. */
 const TLS =
   /^(?:EPROTO|ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|HOSTNAME_MISMATCH|PATH_LENGTH_)/;
 /** Messages of the client about a server without TLS. */
 const TLS_MESSAGES = ["server does not support 'tls'", "'tls' is not available on this server"];
-/** Message of the client when something else than a NATS server answers. */
+/** Message of the client if something other than a NATS server answers. */
 const NO_NATS_MESSAGE = "unexpected response from server";
 
-/** A connection that moves from server to server by itself. */
+/** A connection that moves to another server by itself when it loses its server. */
 export interface NatsClient {
   readonly nats: NatsConnection;
-  /** False while there is no server. What is published then would wait in memory without a bound. */
+  /**
+   * False while there is no server. Nothing must be published then, because it would wait in memory without a limit.
+   */
   isUp(): boolean;
-  /** How long there has been no server, or nothing was received from it, in milliseconds; 0 while there is one. */
+  /**
+   * How long there has been no server, or nothing has been received from it, in milliseconds; 0 while the server works.
+   */
   downForMs(): number;
-  /** Calls the listener each time that there is a server again. */
+  /** Calls the listener each time a server can be reached again. */
   onUp(listener: () => void): Undo;
   close(): Promise<void>;
 }
 
-/** The servers refuse or cannot be used. The message says what to do. */
+/** Thrown if the servers refuse the engine or cannot be used. The message says what to do. */
 export class NatsProblem extends Error {
   override readonly name = "NatsProblem";
 }
 
-/** Returns the problem if the servers do not let the engine do something, or undefined for another error. */
+/** Returns the problem if the servers deny the engine a permission. Returns undefined for other errors. */
 export function permissionProblem(error: unknown, cluster: string): NatsProblem | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof PermissionViolationError)
@@ -64,7 +70,7 @@ export function permissionProblem(error: unknown, cluster: string): NatsProblem 
   return undefined;
 }
 
-/** Whether the servers know that nobody listens. */
+/** True if the servers report that nobody listens to the subject. */
 export function isUnheard(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof NoRespondersError || (each instanceof RequestError && each.isNoResponders())) return true;
@@ -73,9 +79,9 @@ export function isUnheard(error: unknown): boolean {
 
 export interface ConnectParts {
   readonly settings: NatsSettings;
-  /** Name of the cluster. */
+  /** Name of the svc cluster. */
   readonly cluster: string;
-  /** Name of the node, shown by the servers. */
+  /** Name of the node. The servers show it. */
   readonly node: string;
   readonly logger: Logger;
   /** Default 20,000 ms. */
@@ -87,13 +93,14 @@ export async function connectNats(parts: ConnectParts): Promise<NatsClient> {
   const { settings, logger, startWaitMs = START_WAIT_MS } = parts;
   const options = optionsOf(parts);
   const givenUpAt = performance.now() + startWaitMs;
-  // In an order of its own, so that not all engines use the first server.
+  // Use a random order, so that not all engines use the first server.
   const servers = shuffled(settings.servers);
   let isReported = false;
   let finalProblems = 0;
   for (let round = 0; ; round++) {
     try {
-      // The client tries all servers and tells the problem of the last one only. Each is the last one in its turn.
+      // The client tries all servers, but throws only the problem of the last one. So each attempt ends with another
+      // server.
       const at = round % servers.length;
       const inTurn = [...servers.slice(at), ...servers.slice(0, at)];
       return follow(await connect({ ...options, servers: inTurn, noRandomize: true }), logger);
@@ -120,7 +127,7 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
   const { nkeySeed, credentials, user, password, token, tls } = settings;
   return {
     name: `svc ${cluster} ${node}`,
-    // Within what a node may use, so that one permission suffices.
+    // Below the subjects of the cluster, so that an engine needs only one permission.
     inboxPrefix: `svc.${cluster}.inbox`,
     timeout: CONNECT_MS,
     pingInterval: PING_MS,
@@ -129,9 +136,10 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
     reconnectTimeWait: RETRY_MS,
     reconnectJitter: 100,
     reconnectJitterTLS: 100,
-    // Another server may know the credentials.
+    // Another server may accept the credentials.
     ignoreAuthErrorAbort: true,
-    // Without TLS, all configured servers are on this machine. One that a server announces may be on another.
+    // Without TLS, all configured servers are on this machine. A server that the servers announce may be on another
+    // machine.
     ignoreClusterUpdates: tls === undefined,
     ...(nkeySeed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(nkeySeed)) }),
     ...(credentials === undefined ? {} : { authenticator: credsAuthenticator(readPem("credentials", credentials)) }),
@@ -164,7 +172,7 @@ interface ConnectFailure {
   readonly isFinal: boolean;
 }
 
-/** Returns what is wrong, for people, and whether trying again is of no use. */
+/** Returns the message for the user, and whether further attempts are useless. */
 export function problemOf(error: Error, { servers }: Pick<NatsSettings, "servers">): ConnectFailure {
   const at = servers.join(", ");
   if (error instanceof NatsProblem) return { message: error.message, isFinal: true };
@@ -175,7 +183,8 @@ export function problemOf(error: Error, { servers }: Pick<NatsSettings, "servers
     message: `no NATS server can be reached at ${at} (${text}); start one (\`svc cluster nats-config\` prints its file), or correct engine.cluster.nats.servers`,
     isFinal: false,
   };
-  // First, because the message contains the name of a server, and that may be any word.
+  // Checked first, because the message contains the name of a server, which may be any word, also one that is checked
+  // below.
   if (codes.some((code) => UNREACHABLE.test(code))) return unreachable;
   if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError)
     return {
@@ -232,7 +241,7 @@ function follow(nats: NatsConnection, logger: Logger): NatsClient {
     },
     async close() {
       silence.stop();
-      // What was published last must leave, but a server that does not answer must not hold the engine up.
+      // Send the last published messages, but do not wait long for a server that does not answer.
       const flushed = nats.flush().catch(() => undefined);
       await Promise.race([flushed, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
       await nats.close();

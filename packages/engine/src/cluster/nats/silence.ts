@@ -1,7 +1,10 @@
 import { type Clock, every } from "../../kernel/clock.ts";
 import type { Undo } from "../../kernel/scope.ts";
 
-/** A server that sends nothing for this long is reported as lost, in milliseconds: each engine sends to all each second. */
+/**
+ * A server that sends nothing for this time is reported as lost, in milliseconds. Each engine sends a message to all
+ * engines, including itself, every second.
+ */
 export const SILENT_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 

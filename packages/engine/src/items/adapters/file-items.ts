@@ -42,12 +42,12 @@ export interface FileItemsParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Maximum time that closing waits for snapshots, in milliseconds. Unfinished snapshots are then aborted. */
+/** Maximum time that closing waits for snapshots, in milliseconds. Unfinished snapshots are then cancelled. */
 const SNAPSHOT_CLOSE_MS = 10_000;
 
 /**
- * Items in a store of `file-thread/procedures.ts`. Each method resolves in the first reaction to the store's reply,
- * which preserves the order of results.
+ * Items in a store of `file-thread/procedures.ts`. Each method resolves in the first reaction to the promise of the
+ * store, so that results keep their order.
  */
 export class FileItems implements ItemStore {
   readonly durability: "durable" | "relaxed";
@@ -60,7 +60,10 @@ export class FileItems implements ItemStore {
   readonly #cached: CachedItems;
   readonly #listeners = new ItemListeners();
   readonly #clock: Clock;
-  /** How far the wall clock is ahead of the store's time. Read it with `#skewMs()`. */
+  /**
+   * How far the wall clock was ahead of the store's time at the last call of `#skewMs()`. Other methods must use
+   * `#skewMs()`.
+   */
   #lastSkewMs: number;
   readonly #onClosed: () => void;
   readonly #snapshots = new Set<Promise<unknown>>();
@@ -258,7 +261,10 @@ export class FileItems implements ItemStore {
     return this.#closing;
   }
 
-  /** Cached items have their expiry time on the wall clock, so they are dropped when that was set. */
+  /**
+   * Returns how far the wall clock is ahead of the store's time. Clears the cache if that has changed, because cached
+   * items have their expiry times on the wall clock.
+   */
   #skewMs(): number {
     const skewMs = this.#store.skewMs();
     if (skewMs !== this.#lastSkewMs) {
@@ -306,13 +312,16 @@ function manyAnswer(
   return { status: "written", writes: answers };
 }
 
-/** How inputs are made: the store's time, and who finds the watchers. */
+/**
+ * How the inputs of procedures are made. `skewMs`: how far the wall clock is ahead of the store's time. `isShared`:
+ * true if the store finds the watchers of a write, not the writer.
+ */
 interface How {
   readonly skewMs: number;
   readonly isShared: boolean;
 }
 
-// Members without a value are omitted, because each one costs time to copy between the threads.
+// Members without a value are omitted in these inputs, because copying each member between the threads takes time.
 function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite, isShared: boolean): WriteInput {
   const input: { -readonly [Member in keyof WriteInput]: WriteInput[Member] } = { scope, key, now };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;

@@ -3,12 +3,12 @@ import type { Delivery, Notice, Outbox } from "../outbox.ts";
 import type { NoticeInput } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 
-/** Converts sets to lists, because copying a set between threads is slower. */
+/** Converts the sets of a notice to lists, because copying a set between threads is slower. */
 export function noticeInput(notice: Notice): NoticeInput {
   return { watchers: notice.watchers.map(({ id, kinds }) => ({ id, kinds: [...kinds] })), origin: notice.origin };
 }
 
-/** Outbox in the items' database. */
+/** Outbox in the database of the items. */
 export class FileOutbox implements Outbox {
   readonly #call: Store<ItemProcedures>["call"];
 

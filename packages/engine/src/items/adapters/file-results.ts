@@ -14,7 +14,7 @@ import { type LoggedChange, UNKNOWN_ORIGIN } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { SetInput, WriteInput, WriteOutput } from "./file-thread/writes.ts";
 
-/** Time of a write, in milliseconds since 1970. */
+/** Time of a write. */
 type At = Pick<ItemWrite, "now">;
 
 const NOBODY: readonly string[] = [];
@@ -46,7 +46,10 @@ export function deleteResult(address: ItemAddress, write: At, output: WriteOutpu
   };
 }
 
-/** Returns the writes of items in a committed request to the store, in order: of this run, or of another one. */
+/**
+ * Returns the writes of items in a committed request to the store, in order. The request may be of this run or another
+ * run.
+ */
 export function appliedItems(
   { procedure, input, output, mark }: AppliedWrite<ItemProcedures>,
   skewMs: number,
@@ -63,7 +66,7 @@ export function appliedItems(
     case "writeMany": {
       if (output.status === "conflict") return NOTHING;
       const { writes } = output;
-      // The marks of a batch, in the order of its writes.
+      // The mark of a batch is a list with the marks of its writes, in their order.
       const marks = (mark ?? NOTHING) as readonly unknown[];
       return input.map((one, index) => {
         const done = writes[index] ?? { status: "unchanged" as const };

@@ -14,12 +14,12 @@ export interface FileItemsOptions {
   readonly filePath: string;
   /** Size of the read cache, in bytes. */
   readonly cacheBytes: number;
-  /** `relaxed`: a write resolves before it is synced; the sync follows within a second. Default `durable`. */
+  /** `relaxed`: a write resolves before it is synced. It is synced within a second. Default `durable`. */
   readonly durability?: "durable" | "relaxed";
-  /** Name of the log of which the file is a replica. Default: none, the file is alone. */
+  /** Name of the shared log of which the file is a replica. Default: none, only this engine uses the file. */
   readonly shared?: string;
   readonly log: Logger;
-  /** Clock for expiry and deadlines. */
+  /** Clock for expiry and timeouts. */
   readonly clock: Clock;
   readonly openStore: OpenStore;
 }
@@ -32,7 +32,8 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   try {
     const procedures = new URL("./file-thread/procedures.js", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, shared, log, clock });
-    // Later requests run after it. If the disk is full, reads must work nevertheless.
+    // Not awaited: later requests run after this one anyway, and if it fails because the disk is full, reads must still
+    // work.
     store
       .call("foldEmptyScopes", null)
       .catch((error: unknown) => log.warn("failed to fold empty scopes", { file, error }));

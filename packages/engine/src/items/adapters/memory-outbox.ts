@@ -9,7 +9,7 @@ import {
   tooManyDeliveriesText,
 } from "../outbox.ts";
 
-/** Size of a delivery without its values, in bytes. */
+/** Memory that is counted for each delivery in addition to its values, in bytes. */
 const DELIVERY_OVERHEAD_BYTES = 300;
 
 interface Entry {
@@ -38,8 +38,8 @@ export class MemoryOutbox implements Outbox {
   }
 
   /**
-   * Returns the size of these entries in bytes. Throws `overloaded` if one of the watchers would have too many pending
-   * deliveries.
+   * Returns the size of these entries, in bytes. Throws `overloaded` if one of their watchers would get too many
+   * pending deliveries.
    */
   sizeOf(entries: readonly OutboxEntry[]): number {
     const more = new Map<string, number>();

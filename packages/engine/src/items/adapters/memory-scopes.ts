@@ -2,7 +2,7 @@ import type { GroupSize, Item } from "../item-store.ts";
 import { SortedStrings } from "../sorted-strings.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
 
-/** Size of an item without its key and value, in bytes. */
+/** Memory that is counted for each item in addition to its key and value, in bytes. */
 const ITEM_OVERHEAD_BYTES = 200;
 /**
  * Maximum number of empty scopes with a version floor of their own. Above it, their floors are merged into
@@ -12,10 +12,11 @@ const MAX_EMPTY_SCOPES = 10_000;
 
 interface ScopeItems {
   readonly items: Map<string, Item>;
-  /** Total size of the values' JSON. */
+  /** Total size of the values' JSON, in bytes. */
   bytes: number;
   /**
-   * Version floor: the highest version of a deletion. A new item gets a higher one, so a key never repeats a version.
+   * Version floor: the highest version of a deletion in the scope. A new item gets a higher version, so a key never has
+   * the same version twice.
    */
   floor: number;
   /** Keys in order; created when the scope is first listed. */
@@ -30,7 +31,7 @@ export class MemoryScopes {
   #ordered: SortedStrings | undefined;
   #bytes = 0;
   #emptyScopes = 0;
-  /** Version floor of all scopes without an entry: the highest floor of the removed entries. */
+  /** Version floor of all scopes without an entry in `#scopes`: the highest floor of the removed entries. */
   #sharedFloor = 0;
 
   /** Total size of all items, in bytes. */
@@ -64,7 +65,7 @@ export class MemoryScopes {
     this.expiries.put(scope, item.key, item.expiresAt);
   }
 
-  /** Shifts all expiry times after the wall clock was set. */
+  /** Shifts all expiry times by `byMs`. Called after the wall clock was set, so that lifetimes stay the same. */
   shiftExpiries(byMs: number): void {
     for (const { scope, key, dueAt } of this.expiries.takeAll()) {
       const item = this.item(scope, key);

@@ -40,12 +40,12 @@ interface Planned extends ItemAddress {
   readonly growth: number;
 }
 
-// Every method does its work synchronously, which preserves the order of results.
+// Every method does its work synchronously, so that results keep the order of the calls.
 class MemoryItems implements ItemStore {
   readonly durability = "memory";
   readonly outbox: MemoryOutbox;
   readonly #maxBytes: number;
-  /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
+  /** Shifts the expiry times if the wall clock was set. A method that uses expiry times must call `now` first. */
   readonly #clock: IntervalClock;
   readonly #scopes = new MemoryScopes();
   readonly #listeners = new ItemListeners();
@@ -95,7 +95,7 @@ class MemoryItems implements ItemStore {
   async writeMany(writes: readonly Items.BatchedWrite[]): Promise<Items.BatchResult> {
     this.#refuseClosed();
     this.#clock.now();
-    // State of each item after the preceding writes of this call.
+    // Each item as it is after the preceding writes of this call.
     const after = new Map<string, Items.Item | undefined>();
     const floors = new Map<string, number>();
     const all: Planned[] = [];
@@ -232,7 +232,7 @@ class MemoryItems implements ItemStore {
     return written;
   }
 
-  /** Applies all writes. If they exceed the limit, throws before applying any of them. */
+  /** Applies all writes. Throws, without applying any of them, if they exceed the limit. */
   #commit(all: readonly Planned[]): Items.ItemUpdated[] {
     const deliveries = this.outbox.sizeOf(all.flatMap(({ entries }) => entries));
     this.#refuseOverLimit(all.reduce((sum, { growth }) => sum + growth, deliveries));
@@ -287,7 +287,7 @@ function refuseTooMany(bytes: number): void {
     throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
 }
 
-/** Copies member by member, because object spread would be the slowest part of a write. */
+/** Copies each member explicitly, because an object spread would be the slowest part of a write. */
 function numbered(
   { change: { kind, scope, key, version, previous, json, at }, watchers }: OutboxEntry,
   seq: number | undefined,

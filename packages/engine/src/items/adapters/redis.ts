@@ -25,7 +25,7 @@ export interface RedisItemsOptions {
   readonly url: string;
   /** Prefix of all keys. Must be unique among item stores. */
   readonly keyPrefix: string;
-  /** Absolute path of the data folder. It stores the owner name of this engine's deliveries. */
+  /** Absolute path of the data folder. It contains the file with the owner name of this engine's deliveries. */
   readonly dataDir: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -58,9 +58,10 @@ export async function openRedisItems(options: RedisItemsOptions): Promise<ItemSt
 }
 
 /**
- * Results keep the order of writes: one connection carries all commands, each write is one script, and each call
- * resolves in the event loop turn of its reply. An update reads the item, applies its operations here and writes with a
- * version check. Meanwhile, other calls on the item wait.
+ * An item store in Redis. Results keep the order of writes, for three reasons: one connection sends all commands; each
+ * write is one script; each call resolves in the event loop turn of its reply. An update reads the item, applies its
+ * operations in this process, and writes the result if the version has not changed. Meanwhile, other calls on the item
+ * wait.
  */
 class RedisItems implements ItemStore {
   readonly outbox: RedisOutbox;
@@ -69,8 +70,8 @@ class RedisItems implements ItemStore {
   readonly #owner: string;
   readonly #clock: IntervalClock;
   /**
-   * Total adjustment of the wall clock since the start. Stored expiry times are not shifted, because other engines
-   * share them.
+   * Total adjustment of the wall clock since the start, in milliseconds. It is added to stored expiry times when they
+   * are read. They are not shifted in Redis, because other engines use them too.
    */
   #setByMs = 0;
   readonly #locks = new KeyedLocks();
@@ -97,7 +98,7 @@ class RedisItems implements ItemStore {
           if (error === undefined) settle.resolve(this.#alive(key, reply as string | null));
           else settle.reject(error);
         });
-        // Released at once: later commands on the connection run after this one.
+        // Released at once, because later commands on the connection run after this one anyway.
         release();
       }),
     );
@@ -294,7 +295,7 @@ class RedisItems implements ItemStore {
     return { prefix: this.#prefix, owner: this.#owner, setByMs: this.#setByMs };
   }
 
-  /** Returns the time to compare with stored expiry times. */
+  /** Returns the time with which stored expiry times must be compared. */
   #endsNow(): number {
     const now = this.#clock.now();
     return now - this.#setByMs;
@@ -333,8 +334,8 @@ function nth<T>(list: readonly T[], index: number): T {
 }
 
 /**
- * Returns start and end of a page and start of the prefix, in the syntax of ZRANGEBYLEX. Redis sorts by UTF-8 bytes,
- * which is the order of code points.
+ * Returns the start and the end of a page, and the start of the prefix, in the syntax of ZRANGEBYLEX. Redis sorts by
+ * UTF-8 bytes, which is the order of code points.
  */
 function rangeOf(prefix: string, after: string | undefined): readonly [string, string, string] {
   const start = prefix === "" ? "-" : `[${prefix}`;

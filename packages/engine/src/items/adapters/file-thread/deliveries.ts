@@ -10,7 +10,7 @@ export interface NoticeInput {
   readonly origin: string;
 }
 
-/** Origin of a change whose writer did not know that it has watchers. */
+/** Origin that is stored with a change if the writer did not know that the item has watchers. */
 export const UNKNOWN_ORIGIN = '{"d":0,"c":[]}';
 
 export interface PendingInput {
@@ -60,7 +60,7 @@ type ChangeRow = {
 /** Maximum number of deliveries that one call discards, so that other calls are not blocked for long. */
 const MAX_DISCARDED_AT_ONCE = 5_000;
 
-/** The part of the outbox that writes of items use. */
+/** The part of the outbox that is used by writes of items. */
 export interface ChangeLog {
   /** Stores a change for its watchers. Returns undefined if no watcher wants it. Throws Refusal `overloaded`. */
   put(change: ItemChange, notice: NoticeInput, bytes: number): LoggedChange | undefined;
@@ -110,7 +110,10 @@ export function openChangeLog(database: Database): ChangeLog {
   };
 }
 
-/** Returns a function that deletes all deliveries of a watcher, in stored form, and returns their number. */
+/**
+ * Returns a function that deletes all deliveries of a watcher and returns their number. It takes the encoded name of
+ * the watcher (`stored`).
+ */
 export function openDropDeliveries(database: Database): (name: string) => number {
   const watcherNamed = database.prepare<{ readonly id: number }>("SELECT id FROM watchers WHERE name = ?");
   const dropChanges = database.prepare(
@@ -179,7 +182,10 @@ export function openDeliveryProcedures(database: Database) {
     for (const id of ids.values()) if (id !== undefined) dropWatcher.run(id);
   }
 
-  /** The first step determines the last sequence number. Deliveries that are added later are kept. */
+  /**
+   * Runs one step. The first step determines the last sequence number to discard, so deliveries that are added later
+   * are kept.
+   */
   function discard({ watcher, upTo }: DiscardInput): DiscardOutput {
     const id = watcherNamed.get(stored(watcher))?.id;
     if (id === undefined) return { discarded: 0, upTo: undefined };

@@ -1,4 +1,4 @@
-// Runs in the store thread. Imports only the store and the items, so that the thread starts fast.
+// This module runs in the store thread. It imports only the store and the items, so that the thread starts fast.
 import type { Database } from "../../../store/driver.ts";
 import type { ProcedureTable, StoreRuns, StoreTime, WriteBuffer } from "../../../store/procedures.ts";
 import { openChangeLog, openDeliveryProcedures } from "./deliveries.ts";

@@ -4,7 +4,7 @@ import { stored } from "./stored-text.ts";
 /** Upper bound of all texts. It is a blob, because SQLite sorts blobs after texts. */
 const END_OF_TEXTS = new Uint8Array(0);
 
-/** Range of encoded texts. The first bound is included, the second is excluded. */
+/** Range of encoded texts. The first text is the inclusive start, the second one the exclusive end. */
 export type TextRange = readonly [string, string | Uint8Array];
 
 /** Returns the range of texts that start with `prefix`. */
@@ -14,8 +14,8 @@ export function rangeOf(prefix: string): TextRange {
 }
 
 /**
- * Returns the part of a range after `after`. U+0001 is the smallest character in an encoded text, so no text lies
- * between `after` and `after` + U+0001.
+ * Returns the part of a range after the text `after`. U+0001 is the smallest character in an encoded text. So no text
+ * lies between `after` and `after` + U+0001, and the part can start there.
  */
 export function rangeAfter([start, end]: TextRange, after: string | undefined): TextRange {
   if (after === undefined) return [start, end];

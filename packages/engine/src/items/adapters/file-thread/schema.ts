@@ -1,11 +1,11 @@
 /**
- * SQL migrations, one per version of the file. Append only; never change an entry.
+ * SQL migrations, one per version of the file. New ones are added at the end; existing ones must never be changed.
  *
- * `items.expires_at` is in the time of the log (`StoreTime`), other times are wall-clock times.
+ * `items.expires_at` is in the time of the log (`StoreTime.now`). All other times are wall-clock times.
  *
- * `scopes.floor` is the highest deleted version of the scope. `shared_floor` is that of all scopes whose row was
- * deleted. In each table, small columns come before large ones, so that SQLite reads them without the pages of a large
- * value.
+ * `scopes.floor` is the highest version of a deletion in the scope. `shared_floor` is the highest floor of all scopes
+ * whose rows were deleted. In each table, small columns come before large ones. So SQLite can read the small ones
+ * without the pages of a large value.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE scopes (
@@ -67,7 +67,7 @@ export const schema: readonly string[] = [
      PRIMARY KEY (seq, watcher)
    ) WITHOUT ROWID;
    CREATE UNIQUE INDEX deliveries_of_watcher ON deliveries (watcher, seq)`,
-  // Watchers that the engines of a cluster share, and the engines that have their triggers.
+  // Adds watchers that the engines of a cluster share, and the engines that have triggers for these watchers.
   `CREATE TABLE shared_watchers (
      id TEXT PRIMARY KEY,
      scope TEXT,

@@ -4,7 +4,7 @@ import { type WriteBuffer, write } from "../../../store/procedures.ts";
 /** Maximum number of empty scopes with their own row. Above it, `foldEmptyScopes` merges them into `shared_floor`. */
 const MAX_EMPTY_SCOPES = 10_000;
 
-/** Change of a scope's row by one write. */
+/** Changes that one write makes to the row of a scope. */
 export interface ScopeChange {
   readonly items: number;
   readonly bytes: number;
@@ -13,12 +13,13 @@ export interface ScopeChange {
 }
 
 /**
- * Sizes of scopes and their highest deleted versions. Changes within a transaction are buffered and written once per
- * scope, because most writes are to few scopes. Flush before reading the table. Scope names are encoded texts.
+ * Sizes of scopes and the highest versions of their deletions. Changes within a transaction are buffered and written
+ * once per scope, because most transactions write to few scopes. The buffer must be flushed before the table is read.
+ * Scope names are encoded texts.
  */
 export interface ScopeTable extends WriteBuffer {
   note(scope: string, change: ScopeChange): void;
-  /** Returns the highest deleted version in the scope. */
+  /** Returns the highest version of a deletion in the scope. */
   floor(scope: string): number;
 }
 
@@ -26,7 +27,7 @@ interface PendingChange {
   items: number;
   bytes: number;
   floor: number;
-  /** Value in the table; undefined until it is first read. */
+  /** Floor in the table; undefined until it is read for the first time. */
   storedFloor: number | undefined;
 }
 
@@ -81,9 +82,10 @@ export function openScopeProcedures(database: Database, scopes: ScopeTable) {
   const remove = database.prepare("DELETE FROM scopes WHERE items = 0");
   return {
     /**
-     * Deletes the rows of empty scopes if there are too many, so that the table does not grow without limit. Returns
-     * their number. It changes the versions of items that are created later, so it is a request like any other: two
-     * databases that ran the same requests are equal, whenever they were opened.
+     * Deletes the rows of empty scopes if there are too many of them, so that the table does not grow without limit.
+     * Returns the number of deleted rows. This must be a request, because it changes the versions of items that are
+     * created later: two databases that ran the same requests must be equal, even if they were opened at different
+     * times.
      */
     foldEmptyScopes: write((_: null): number => {
       scopes.flush();

@@ -13,13 +13,13 @@ type WatcherRow = {
   readonly scope: string | null;
   readonly key: string | null;
   readonly prefix: string;
-  /** Separated by spaces. */
+  /** Names of the kinds, separated by spaces. */
   readonly kinds: string;
   readonly trusted: number;
   readonly name: string;
   readonly claimed_by: string | null;
 };
-/** A watcher with its place in the order of ids. */
+/** A watcher and its position in the order of ids. */
 interface IndexedWatcher {
   readonly place: number;
   readonly id: string;
@@ -27,15 +27,15 @@ interface IndexedWatcher {
 }
 type EngineRow = { readonly engine: string; readonly can_deliver: number };
 
-/** A change of a watcher; `state` is undefined if there is none any more. */
+/** A change of a watcher. `state` is undefined if the watcher does not exist any more. */
 export interface WatcherOutput {
   readonly id: string;
   readonly state: WatcherState | undefined;
 }
 
-/** The end of a watcher, or its change. */
+/** Result of a request that may delete a watcher. */
 export interface EndedOutput extends WatcherOutput {
-  /** Number of pending deliveries that ended with the watcher. */
+  /** Number of pending deliveries that were deleted with the watcher. */
   readonly discarded: number;
 }
 
@@ -50,7 +50,9 @@ export function openWatcherTable(database: Database): WatcherTable {
   const all = database.prepare<Pick<WatcherRow, "id" | "scope" | "key" | "prefix" | "kinds">>(
     "SELECT id, scope, key, prefix, kinds FROM shared_watchers ORDER BY id",
   );
-  /** In memory, because each write searches it. Undefined: not read since the last change. */
+  /**
+   * Index in memory, because each write searches it. Undefined if it was not read since the last change of a watcher.
+   */
   let index: WatcherIndex<IndexedWatcher> | undefined;
   function read(): WatcherIndex<IndexedWatcher> {
     const found = new WatcherIndex<IndexedWatcher>();
@@ -61,7 +63,8 @@ export function openWatcherTable(database: Database): WatcherTable {
   return {
     matching({ scope, key }) {
       index ??= read();
-      // In one order on every engine: it is part of the answer.
+      // The order must be the same on every engine, because it is part of the answer, and replicas compare their
+      // answers.
       return [...index.matching(scope, key)].sort((a, b) => a.place - b.place).map(({ id, kinds }) => ({ id, kinds }));
     },
     changed() {
@@ -70,7 +73,10 @@ export function openWatcherTable(database: Database): WatcherTable {
   };
 }
 
-/** Watchers of a cluster. Which engine delivers the changes of a watcher is decided here, so that all agree. */
+/**
+ * Procedures for the watchers of a cluster. They decide which engine delivers the changes of a watcher. Every replica
+ * runs them, so all engines agree on it.
+ */
 export function openWatcherProcedures(database: Database, table: WatcherTable, runs: StoreRuns) {
   const put = database.prepare(
     `INSERT INTO shared_watchers (id, scope, key, prefix, kinds, trusted, name) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -98,7 +104,10 @@ export function openWatcherProcedures(database: Database, table: WatcherTable, r
     });
   }
 
-  /** Gives the watcher to an engine that can deliver, if its present one cannot. `id` is in stored form. */
+  /**
+   * Assigns the watcher to an engine that can deliver, unless its present engine can. `id` is the encoded id
+   * (`stored`).
+   */
   function assign(id: string): WatcherOutput {
     const row = one.get(id);
     if (row === undefined) return { id: original(id), state: undefined };
@@ -119,8 +128,8 @@ export function openWatcherProcedures(database: Database, table: WatcherTable, r
   }
 
   /**
-   * Ends a watcher without engines, with its deliveries: in a later write they could be those of a new watcher. `id` is
-   * in stored form.
+   * Deletes a watcher without engines and its deliveries. The deliveries must not remain, because a new watcher with
+   * the same id would get them. `id` is the encoded id (`stored`).
    */
   function endUnused(id: string): EndedOutput {
     if (enginesOf(id).length > 0) return { ...assign(id), discarded: 0 };
@@ -159,7 +168,7 @@ export function openWatcherProcedures(database: Database, table: WatcherTable, r
       putEngine.run(stored(id), engine, 0);
       return assign(stored(id));
     }),
-    /** Gives watchers of engines that are gone to others. */
+    /** Assigns the watchers of engines that are gone to other engines. */
     reassignWatchers: write((_: null): readonly WatcherOutput[] => all.all().map(({ id }) => assign(id))),
     dropWatcher: write(({ id }: { readonly id: string }): EndedOutput => endUnused(stored(id))),
     sharedWatchers: read((_: null): readonly WatcherState[] => all.all().map(readState)),

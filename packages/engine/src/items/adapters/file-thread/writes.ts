@@ -23,7 +23,7 @@ export interface WriteInput extends ItemAddress {
   readonly ifVersion?: number;
   readonly leastVersion?: number;
   readonly notice?: NoticeInput;
-  /** True in a cluster: the stored watchers are notified too. */
+  /** True in a cluster. The changes are then delivered to the stored watchers too, not only to those of `notice`. */
   readonly isShared?: true;
 }
 
@@ -35,8 +35,8 @@ export interface SetInput extends WriteInput {
 
 export interface UpdateInput extends WriteInput {
   /**
-   * JSON of the operations, because copying objects between threads is slower. Each operation's own `json` keeps digits
-   * that parsing loses.
+   * JSON of the operations. It is not an object, because copying objects between threads is slower. The `json` of an
+   * operation keeps digits of numbers that parsing loses.
    */
   readonly opsJson: string;
   readonly atomic: boolean;
@@ -48,21 +48,21 @@ export type OneInput = ({ readonly type: "set" } & SetInput) | ({ readonly type:
 
 /**
  * Result of a write. Data that the caller already has is not sent back. Members without a value are absent, not
- * undefined.
+ * undefined, because copying each member between the threads takes time.
  */
 export interface WriteOutput {
   readonly status: "written" | "unchanged";
   /** JSON before the write; absent for a set that changed nothing. */
   readonly previous?: string;
-  /** Version of the last change, or of the unchanged item; absent if there is neither. */
+  /** Version of the last change, or of the unchanged item. Absent if nothing was changed and there is no item. */
   readonly version?: number;
   /** Set if the item is unchanged. */
   readonly updatedAt?: number;
   /** The item after an update. */
   readonly updated?: { readonly json: string; readonly bytes: number; readonly expiresAt: number | undefined };
-  /** An expired item that was deleted first, with the version of its deletion. */
+  /** An expired item that the write deleted first, and the version of that deletion. */
   readonly expired?: { readonly json: string; readonly version: number };
-  /** Outbox entry of each change; absent if no watcher wants any of them. */
+  /** Outbox entry of each change. Absent if no watcher wants any of the changes. */
   readonly logged?: readonly (LoggedChange | undefined)[];
   readonly errors?: readonly UpdateOpError[];
 }
@@ -98,7 +98,8 @@ export function openWriteProcedures(
   const insert = database.prepare(
     "INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
-  // Most items do not expire. An UPDATE that does not set `expires_at` does not touch its index.
+  // Most items do not expire. So there is a separate UPDATE that does not set `expires_at`, and does not touch its
+  // index.
   const replace = database.prepare("UPDATE items SET version = ?, updated_at = ?, bytes = ?, json = ? WHERE id = ?");
   const replaceEnding = database.prepare(
     "UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?",
@@ -154,7 +155,10 @@ export function openWriteProcedures(
     return outputOf(plan, intent, logged);
   }
 
-  /** The writer may not know a watcher yet. Then the change has no trace. */
+  /**
+   * Adds the stored watchers, because the writer may not know all of them yet. If the writer gave no notice, the change
+   * has no trace.
+   */
   function sharedNotice(input: WriteInput): NoticeInput | undefined {
     const found = [...watchers.matching(input), ...(input.notice?.watchers ?? [])];
     return found.length === 0 ? undefined : { watchers: found, origin: input.notice?.origin ?? UNKNOWN_ORIGIN };
@@ -244,7 +248,9 @@ function manyTooLarge(bytes: number): Refusal {
   return new Refusal("payload_too_large", manyTooLargeText(bytes), { bytes, limit: MAX_MANY_BYTES });
 }
 
-/** Omits members without a value, because each one costs time to copy between the threads. */
+/**
+ * Returns the output without members that have no value, because copying each member between the threads takes time.
+ */
 function outputOf(plan: WritePlan, intent: WriteIntent, logged: WriteOutput["logged"]): WriteOutput {
   const { status, item, previous, changes, errors } = plan;
   const [first] = changes;

@@ -6,8 +6,8 @@ const PAGE = { limit: 500, maxBytes: 4 * 1024 * 1024 };
 type Pages = Pick<ItemStore, "groups" | "page">;
 
 /**
- * Yields all items, page by page. This is not a consistent snapshot: an item that is written meanwhile appears with its
- * old or its new value.
+ * Yields all items, page by page. This is not a consistent snapshot: an item that is written during the read appears
+ * with its old or its new value.
  */
 export async function* allItems(items: Pages): AsyncGenerator<readonly ItemInScope[]> {
   for (let after: string | undefined, hasMore = true; hasMore; ) {

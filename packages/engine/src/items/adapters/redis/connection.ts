@@ -12,11 +12,11 @@ import { WriteRefusal } from "./write-refusal.ts";
 export interface ConnectionOptions extends RequestLimits {
   /** May contain credentials, which are never logged. */
   readonly url: string;
-  /** Key that is written to check whether the server accepts writes again. It holds no item. */
+  /** Key that is written to check whether the server accepts writes again. It is not the key of an item. */
   readonly probeKey: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Timeout until a new connection accepts commands, in milliseconds. */
+  /** Maximum time until a new connection accepts commands, in milliseconds. */
   readonly connectTimeoutMs: number;
 }
 
@@ -45,8 +45,8 @@ const RECONNECT_BACKOFF: BackoffOptions = { firstMs: 50, maxMs: 1_000, jitter: 0
  * A connection to a Redis server. Commands run in the order in which they are sent. Callbacks are called in the same
  * order, each in the event loop turn of its reply.
  *
- * Reconnects if the connection is lost. Commands in flight then fail; none is sent twice. Requests fail at once while
- * disconnected.
+ * Reconnects if the connection is lost. Commands in flight then fail, and are not sent again. Requests fail immediately
+ * while there is no connection.
  */
 export class RedisConnection {
   readonly #address: string;
@@ -80,7 +80,7 @@ export class RedisConnection {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      // ioredis calls this before it emits `close`.
+      // ioredis calls this function before it emits `close`.
       retryStrategy: (attempt) =>
         this.#state === "starting" || this.#state === "closed" ? null : backoffMs(RECONNECT_BACKOFF, attempt),
       keepAlive: 10_000,
@@ -202,7 +202,7 @@ export class RedisConnection {
     return storageFailed(error.message, "not_written", error);
   }
 
-  /** Reconnects after a request timed out: the connection may be dead. */
+  /** Reconnects after a request timed out, because the connection may be dead. */
   #reconnect(): void {
     if (this.#state !== "ready" || this.#closing !== undefined) return;
     this.#lastError = new Error(`no reply within ${this.#requestTimeoutMs} ms`);
@@ -210,7 +210,9 @@ export class RedisConnection {
     this.#onDisconnected();
   }
 
-  /** ioredis limits the time to connect, but not the time until the server is ready, e.g. while it loads its files. */
+  /**
+   * Limits the time until the server is ready, e.g. while it loads its files. ioredis limits only the time to connect.
+   */
   #limitConnecting(): void {
     this.#cancelConnectDeadline = this.#clock.after(this.#connectTimeoutMs, () => {
       this.#lastError = new Error(`not ready within ${this.#connectTimeoutMs} ms`);
@@ -243,10 +245,13 @@ export class RedisConnection {
     );
   }
 
-  /** Prepares a new connection: kills the former one, so that its commands cannot run later, and loads the scripts. */
+  /**
+   * Prepares a new connection. Kills the previous connection, so that its commands cannot run later. Loads the scripts.
+   */
   async #prepare(): Promise<void> {
     const former = this.#clientId;
-    // The user may lack permission for these commands. The server then closes the former connection itself, later.
+    // The user may lack the permission for these commands. The server then closes the previous connection by itself
+    // later.
     if (former !== undefined) await this.#redis.client("KILL", "ID", former).catch(() => undefined);
     this.#clientId = await this.#redis.client("ID").catch(() => undefined);
     for (const { lua } of Object.values(scripts)) await this.#redis.call("SCRIPT", "LOAD", lua);

@@ -35,7 +35,7 @@ function durabilityOf(appendonly: string | undefined, appendfsync: string | unde
   return appendfsync === "everysec" ? "relaxed" : "memory";
 }
 
-/** Returns warnings about the settings for the log. */
+/** Returns warnings for the log about these settings. */
 export function warningsOf(found: ServerSettings): { readonly message: string; readonly fields: LogFields }[] {
   const warnings: { readonly message: string; readonly fields: LogFields }[] = [];
   const { durability, appendonly, appendfsync } = found;

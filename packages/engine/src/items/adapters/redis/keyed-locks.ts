@@ -1,5 +1,6 @@
 /**
- * A function that runs while its keys are locked. It must call `release` once, when the next job on its keys may start.
+ * A function that runs while its keys are locked. It must call `release` once, as soon as the next job on its keys may
+ * start.
  */
 export type LockedJob = (release: () => void) => void;
 
@@ -12,14 +13,14 @@ interface Waiter {
   readonly followers: Waiter[];
 }
 
-/** FIFO locks by key. Jobs on a common key run one after another, other jobs concurrently. */
+/** FIFO locks by key. Jobs that have a key in common run one after another. Other jobs run concurrently. */
 export class KeyedLocks {
   /** The last job of each locked key. */
   readonly #last = new Map<string, Waiter>();
   #startable: Waiter[] = [];
   #isStarting = false;
 
-  /** Runs the job as soon as it holds the locks of all its keys; synchronously if they are free. */
+  /** Runs the job as soon as it holds the locks of all its keys. If they are free, runs it synchronously. */
   acquire(keys: readonly string[], job: LockedJob): void {
     const waiter: Waiter = { keys: keys.length > 1 ? [...new Set(keys)] : keys, job, blocked: 0, followers: [] };
     for (const key of waiter.keys) {
@@ -33,7 +34,8 @@ export class KeyedLocks {
   }
 
   /**
-   * Starts the waiters. A loop instead of recursion, so that many jobs that release at once cannot overflow the stack.
+   * Starts the waiters. Uses a loop instead of recursion, because many jobs that release their locks synchronously
+   * would overflow the stack.
    */
   #start(waiters: readonly Waiter[]): void {
     this.#startable.push(...waiters);

@@ -1,4 +1,4 @@
-// The key layout is documented in write-script.ts.
+// write-script.ts documents the layout of keys.
 
 /**
  * Arguments: prefix, owner, watcher, after, limit, maximum bytes.
@@ -33,7 +33,7 @@ local function remove_if_empty(queue, watcher)
 end
 `;
 
-/** Arguments: prefix, owner, then watcher and sequence number of each delivery. */
+/** Arguments: prefix, owner, then the watcher and the sequence number of each delivery. */
 export const acknowledgeScript = `${releaseFunction}
 for index = 3, #ARGV, 2 do
   local watcher, seq = ARGV[index], ARGV[index + 1]

@@ -26,7 +26,7 @@ end
 /**
  * Reads a page of the items of a scope whose keys have a prefix. Arguments: prefix of Redis keys, scope, now, limit,
  * maximum bytes, start of the page, end of the page, start of the keys' prefix (the last three in ZRANGEBYLEX syntax).
- * Returns `{total, "1" if there are more or "0", key, record...}`.
+ * Returns `{total, "1" if there are more items after the page, otherwise "0", key, record...}`.
  */
 export const pageScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -86,7 +86,8 @@ return answer
 
 /**
  * Reads a page of the scopes whose names have a prefix. Arguments: prefix of Redis keys, limit, start of the page, end
- * of the page, start of the names' prefix. Returns `{total, "1" if there are more or "0", {scope, items, bytes}...}`.
+ * of the page, start of the names' prefix. Returns `{total, "1" if there are more scopes after the page, otherwise "0",
+ * {scope, items, bytes}...}`.
  */
 export const groupsScript = `
 local limit = tonumber(ARGV[2])

@@ -1,9 +1,9 @@
 import type { Item } from "../../item-store.ts";
 
 /**
- * Parses a record: `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON. `setByMs` is the total
- * adjustment of this engine's wall clock since its start. Stored expiry times are not shifted, because other engines
- * share them.
+ * Parses a record. It is `VERSION UPDATED_AT EXPIRES_AT`, a line feed, and the JSON. EXPIRES_AT is `-` if the item does
+ * not expire. `setByMs` is the total adjustment of this engine's wall clock since its start. It is added here, because
+ * stored expiry times are not shifted: other engines use them too.
  */
 export function itemOf(key: string, record: string, setByMs: number): Item {
   const end = record.indexOf("\n");

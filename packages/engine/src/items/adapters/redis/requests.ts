@@ -4,7 +4,7 @@ import type { Clock } from "../../../kernel/clock.ts";
 export interface RequestLimits {
   /** Maximum number of pending requests. */
   readonly maxRequests: number;
-  /** Maximum size of pending requests, in bytes. */
+  /** Maximum total size of pending requests, in bytes. */
   readonly maxBytes: number;
   /** Timeout of each request, in milliseconds. */
   readonly requestTimeoutMs: number;
@@ -19,10 +19,10 @@ export interface PendingRequest {
   isOver: boolean;
 }
 
-/** Size of a request without its data. */
+/** Memory that is counted for each request in addition to its data, in bytes. */
 const REQUEST_OVERHEAD_BYTES = 256;
 
-/** Pending requests to Redis, limited in number and size. Rejects each one at its deadline. */
+/** Pending requests to Redis. Limits their number and size, and rejects each request at its deadline. */
 export class Requests {
   readonly #limits: RequestLimits;
   readonly #clock: Clock;
@@ -77,7 +77,9 @@ export class Requests {
     if (this.#pending.size === 0) this.#onIdle?.();
   }
 
-  /** Resolves when no request is pending. The deadlines ensure that it does. */
+  /**
+   * Resolves when no request is pending. That happens in any case, because each request is rejected at its deadline.
+   */
   async drained(): Promise<void> {
     if (this.#pending.size > 0) {
       await new Promise<void>((resolve) => {

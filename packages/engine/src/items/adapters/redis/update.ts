@@ -24,12 +24,12 @@ export interface UpdateRequest {
 export interface UpdateTools extends WriteContext {
   readonly request: RequestHandle;
   readonly settle: Settle<ItemUpdated | Conflict>;
-  /** Called when the next write of the item may start. */
+  /** Must be called when the next write of the item may start. */
   readonly release: () => void;
 }
 
 /**
- * Reads the item, applies the operations, and writes if the version is unchanged. Retries after a concurrent write,
+ * Reads the item, applies the operations, and writes the result if the version has not changed. If it has, tries again
  * until the request's deadline.
  */
 export function updateItem(
@@ -93,7 +93,7 @@ export function updateItem(
     release();
   }
 
-  /** An exception in one update must not block the next one. */
+  /** Runs a step. If it throws, the update fails, so that it does not block the next update of the item. */
   function step(action: () => void): void {
     try {
       action();

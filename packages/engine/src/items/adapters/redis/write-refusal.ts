@@ -3,12 +3,12 @@ import type { Logger } from "../../../kernel/logger.ts";
 
 const PROBE_MS = 1_000;
 
-/** Error replies which mean that the server rejects all writes at present. */
+/** Error replies that mean that the server rejects all writes at present. */
 const refusals = /^(OOM|MISCONF|READONLY|NOPERM|NOAUTH|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
 /**
- * Tracks whether a server rejects writes (e.g. memory or disk full, read-only replica), and probes until it accepts
- * them again.
+ * Tracks whether a server rejects writes, e.g. because its memory or disk is full or it is a read-only replica. If it
+ * does, sends test writes until the server accepts them again.
  */
 export class WriteRefusal {
   readonly #probe: () => Promise<unknown>;
@@ -24,7 +24,7 @@ export class WriteRefusal {
     this.#log = log;
   }
 
-  /** The server's last error reply, or undefined if it accepts writes as far as known. */
+  /** The server's last error reply. Undefined if the server is not known to reject writes. */
   get reason(): string | undefined {
     return this.#reason;
   }

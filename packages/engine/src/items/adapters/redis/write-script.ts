@@ -1,14 +1,14 @@
 /**
- * Lua script that executes either all of its writes or none. First it plans each write like `planWrite`, then it
- * applies the plans. Redis runs a script atomically. If memory or disk is full, Redis rejects the script at its first
- * write, so a script is never applied partially.
+ * Lua script that executes either all of its writes or none of them. First it plans each write like `planWrite`, then
+ * it applies the plans. Redis runs a script atomically. If memory or disk is full, Redis rejects the script at its
+ * first write, so a script is never applied partially.
  *
  * The version floor of a scope is the highest version of a deletion in it. New items get a higher version, so a key
  * never has the same version twice.
  *
  * Keys, after the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (sorted), `bytes` (size of
- * JSON by scope), `floors` (version floor by scope), `floor` (version floor of all scopes that `floors` lacks), `empty`
- * (scopes in `floors` that have no items), `expiry` (items by expiry time), `seq`, `change:SEQ`,
+ * JSON by scope), `floors` (version floor by scope), `floor` (version floor of all scopes that are not in `floors`),
+ * `empty` (scopes in `floors` that have no items), `expiry` (items by expiry time), `seq`, `change:SEQ`,
  * `waiting:OWNER:WATCHER` (sequence numbers), `watchers:OWNER`.
  *
  * A record is `VERSION UPDATED_AT EXPIRES_AT`, a line feed, and the JSON. EXPIRES_AT is `-` for an item that does not
@@ -19,9 +19,12 @@
  * stored version that the plan expects (or ""), JSON, expiry time (or `-`), origin, number of watchers, and for each
  * watcher its id and kinds.
  *
- * Returns `{"done", {status, stored record or false, version, sequence numbers of the first and second change}...}`,
- * `{"conflict", index, actual}`, `{"moved"}` if a stored version is not the expected one, `{"overfull", watcher,
- * waiting}` or `{"too_large", bytes}`.
+ * Returns one of:
+ * - `{"done", {status, stored record or false, version, sequence numbers of the first and second change}...}`
+ * - `{"conflict", index, actual}`
+ * - `{"moved"}` if a stored version is not the expected one
+ * - `{"overfull", watcher, waiting}` if the watcher would have too many pending deliveries
+ * - `{"too_large", bytes}` if the writes replace too many bytes
  */
 export const writeScript = `
 local P, OWNER, MOST_WAITING, MOST_BYTES = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -4,7 +4,7 @@ import { MAX_WAITING_DELIVERIES, outboxEntries, tooManyDeliveriesText } from "..
 import { manyTooLargeText, planWrite } from "../../plan-write.ts";
 import { itemOf, printEnd } from "./record.ts";
 
-/** Result of the script for each write: status, stored record, new version, and the sequence numbers of its changes. */
+/** Reply of the script for each write: status, stored record, new version, and the sequence numbers of its changes. */
 export type OneReply = readonly [string, string | null, string, string | null, string | null];
 
 export type WriteReply =
@@ -14,11 +14,11 @@ export type WriteReply =
   | readonly ["overfull", string, string]
   | readonly ["too_large", string];
 
-/** Parameters of a store that all its writes share. */
+/** Values of a store that are the same for all writes. */
 export interface WriteContext {
   readonly prefix: string;
   readonly owner: string;
-  /** See `itemOf`. */
+  /** Total adjustment of this engine's wall clock (see `itemOf`). */
   readonly setByMs: number;
 }
 
@@ -47,13 +47,16 @@ export function writeBytes(writes: readonly BatchedWrite[]): number {
   );
 }
 
-/** Builds a write's result. Repeats the script's plan with the stored record that the script found. */
+/**
+ * Builds the result of a write. Plans it again like the script, from the stored record that the script returned,
+ * because the script returns only what this process does not know.
+ */
 export function writtenOf(one: BatchedWrite, reply: OneReply | undefined, setByMs: number): ItemUpdated {
   if (reply === undefined) throw new Error("Redis returned fewer results than writes; this is a bug in the engine");
   const [status, record, version, ...numbers] = reply;
   const old = record === null ? undefined : itemOf(one.key, record, setByMs);
   const intent = one.type === "set" ? ({ type: "set", value: one.value } as const) : ({ type: "delete" } as const);
-  // The script's version is the scope's floor plus one, or a higher one that the write asked for.
+  // Makes the plan use the script's version, which is the scope's floor plus one, or the least version of the write.
   const plan = planWrite(old, one, intent, one.write, () => Number(version) - 1);
   if (!("row" in plan) || plan.status !== status)
     throw new Error(`Redis reported a write as ${status}, but the plan is ${plan.status}; this is a bug in the engine`);
