@@ -38,7 +38,8 @@ export const actionSchema = z.discriminatedUnion("type", [
 export type Action = z.output<typeof actionSchema>;
 
 /**
- * Settings of a function called over HTTP (protocol section 7). Only the module that calls it reads the other members.
+ * Settings of a function that is called over HTTP. Only the module that calls the function reads the members besides
+ * `url`.
  */
 const httpInvocationSchema = z.looseObject({ url: z.string() });
 

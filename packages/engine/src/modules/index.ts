@@ -7,7 +7,7 @@ import { queue } from "./queue/index.ts";
 import { state } from "./state/index.ts";
 import { stream } from "./stream/index.ts";
 
-/** Modules of this package that a config file may name; one line each. */
+/** Modules of this package that a config file may name. */
 const ownModules: readonly Module[] = [httpModule, state, stream, event, cron, queue, exec];
 
 /** The module in the package `@svc-runtime/observability`. Every engine runs it, whatever its config says. */
@@ -16,8 +16,8 @@ export const OBSERVABILITY = "svc-observability";
 let loaded: readonly Module[] | undefined;
 
 /**
- * Resolves with the modules that a config file may name, always the same list. Rejects if a package of them is not
- * installed.
+ * Resolves with the modules that a config file may name, always the same list. Rejects if the package
+ * `@svc-runtime/observability` is not installed.
  */
 export async function loadModules(): Promise<readonly Module[]> {
   const { default: observability } = await import("@svc-runtime/observability");

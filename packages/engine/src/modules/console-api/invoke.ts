@@ -17,13 +17,16 @@ import { sendCallError, sendError, sendJson } from "./respond.ts";
 
 export interface InvokeRules {
   readonly enabled: boolean;
-  /** Returns true if a page of this origin may call. Undefined: the request does not come from a page. */
+  /**
+   * Returns true if a page of this origin may call functions. `undefined` means that the request does not come from a
+   * page.
+   */
   originIsAllowed(origin: string | undefined): boolean;
   /** Returns true if the browser's `Sec-Fetch-Site` does not name another site. */
   fetchSiteIsSafe(request: IncomingMessage): boolean;
 }
 
-/** A queue provides this function. */
+/** Function of svc-queue that adds a job to a queue. */
 const ENQUEUE = "engine::queue::enqueue";
 /** Maximum size of a request body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
@@ -79,8 +82,8 @@ export async function answerInvoke(own: {
 }
 
 /**
- * Refuses requests from pages of other sites. Such a page can send a form or plain text without a preflight, but not
- * this content type.
+ * Returns the refusal of a request from a page of another site. The content type must be JSON, because such a page can
+ * send a form or plain text without a CORS preflight, but not JSON.
  */
 function refusalOf(
   request: IncomingMessage,
@@ -140,7 +143,9 @@ function parseBody(body: Buffer): Invocation {
   );
 }
 
-/** The payload keeps its text from the body, so that numbers keep their digits. */
+/**
+ * Returns the payload with the text that it has in the body, because parsing and serializing it could change numbers.
+ */
 function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Payload {
   const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
   if (name === undefined) return Payload.null;
@@ -217,7 +222,10 @@ function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleConte
   return telemetry.startSpan({ name: `console ${function_id}`, kind: "server", attributes });
 }
 
-/** Used without a collector, so that the callee and the functions that it calls share a trace id. */
+/**
+ * Returns a new trace context. It is used if the engine records no spans, so that the callee and the functions that it
+ * calls nevertheless share a trace id.
+ */
 function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type CallError, httpCodeOf } from "@svc-runtime/protocol";
 
-/** Sends JSON. The content may be anything, so a browser must not guess its type. */
+/** Sends JSON. The content may be any JSON, so `nosniff` stops a browser from guessing another type. */
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -20,7 +20,10 @@ export function sendJson(
   response.end(text);
 }
 
-/** Sends `{"error":{"code","message"}}` for an error of the engine's own, with the code as HTTP responses have it. */
+/**
+ * Sends `{"error":{"code","message"}}` for an error of the engine itself. Converts the code to the spelling of codes in
+ * HTTP responses.
+ */
 export function sendError(
   response: ServerResponse,
   status: number,

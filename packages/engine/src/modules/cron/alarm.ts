@@ -1,18 +1,21 @@
 import { type Due, DueQueue } from "../../collections/due-queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** Maximum timer: the wall clock may be set, so it is checked at this interval while items wait. */
+/**
+ * Maximum duration of the timer. The wall clock may be set, so it is read at least once in this interval while items
+ * wait.
+ */
 const CHECK_EVERY_MS = 1_000;
 /**
- * Calls `ring` for each item when the wall clock reaches its time, even if the clock is set meanwhile. All items share
- * one timer.
+ * Calls `ring` for each item when the wall clock reaches the time of the item, even if the clock was set after `set`
+ * was called. All items share one timer.
  */
 export class Alarm<Item extends Due> {
   readonly #clock: Clock;
   readonly #ring: (item: Item) => void;
   readonly #queue = new DueQueue<Item>();
   #cancel: (() => void) | undefined;
-  /** Monotonic time of the timer. */
+  /** Monotonic time at which the timer fires. */
   #timerAt = 0;
   #isRinging = false;
 

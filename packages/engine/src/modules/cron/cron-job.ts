@@ -16,8 +16,8 @@ import type { NewRun, Outcome, Run, StoredJob } from "./store/rows.ts";
 import { unhandledTicks } from "./unhandled-ticks.ts";
 
 /**
- * If the clock was set back by more, ticks continue at the new time. If by less, ticks wait until it reaches the old
- * time.
+ * If the clock was set back by more than this, ticks continue at the new time. If it was set back by less, ticks wait
+ * until the clock reaches the old time again.
  */
 const SET_BACK_MS = 60_000;
 /** Delay after the store failed or a call was refused, in milliseconds. */
@@ -25,12 +25,13 @@ const RETRY_MS = 1_000;
 /** Maximum concurrent runs of a job with overlap `allow`. Further ticks are skipped. */
 const MAX_RUNNING = 100;
 /**
- * Starts of an earlier run of the engine are added to their queue again within this time. It must be well below the
- * time that a queue remembers a dedupe key.
+ * Maximum age of a start whose job is added to its queue again, because the engine ended before it knew whether the job
+ * was added. The age must be well below the time for which a queue remembers a dedupe key, so that no job is added
+ * twice.
  */
 const REDELIVER_MS = 5 * 60_000;
 
-/** Of several engines with equal triggers, all but the first choice start a tick this much later, in milliseconds. */
+/** Additional delay of a tick, in milliseconds, at all engines with equal triggers except the preferred one. */
 const SECOND_CHOICE_MS = 300;
 
 const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
@@ -46,8 +47,8 @@ export interface JobHost extends TriggersHost, RunsHost {
   readonly alarm: Alarm<CronJob>;
   readonly slots: FairSemaphore;
   /**
-   * True from the start of the engine's shutdown: no run starts, and the misfire policy of the next start decides about
-   * due ticks.
+   * True since the shutdown of the engine began. No run starts any more. After the next start of the engine, the
+   * misfire policy decides about the ticks that were due.
    */
   readonly isDraining: boolean;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
@@ -76,19 +77,25 @@ export class CronJob implements Due {
   #backlogUntil = Number.NEGATIVE_INFINITY;
   #waitingFrom: number | undefined;
   #running = 0;
-  /** Numbers of the runs that other engines have not finished. */
+  /** Numbers of the job's runs that other engines have started and not finished. */
   #runningElsewhere = new Set<number>();
-  /** Runs of the engines that have triggers of the job. Empty without a cluster. */
+  /**
+   * Ids of the engine runs that have triggers of the job. Empty without a cluster. An engine gets a new run at each
+   * start.
+   */
   #holders = new Set<string>();
-  /** What other engines wrote while the stored job is read. */
+  /** Changes that other engines wrote while the stored job is being read. They are applied after it. */
   #missed: ForeignChange[] = [];
   #mustReadAgain = false;
-  /** Ticks that wait for a slot. */
+  /** Ticks that are decided and wait for a slot. Their starts are not stored yet. */
   readonly #unstored = new Set<number>();
-  /** Resolves when the stored job was read, or reading failed. Earlier changes would not find the job in the store. */
+  /**
+   * Resolves when the stored job was read or reading failed. Changes wait for it, because the job may not be in the
+   * store before.
+   */
   #reading: Promise<void> | undefined;
   #paused = false;
-  /** Monotonic time. */
+  /** Monotonic time of the next attempt after a failure. */
   #retryAt = Number.NEGATIVE_INFINITY;
   #isWaitingForWorker = false;
 
@@ -159,7 +166,7 @@ export class CronJob implements Due {
     );
   }
 
-  /** Call when another engine is gone: its unfinished runs are in the stored job, and this engine adopts them. */
+  /** Reads the stored job again. Call when another engine is gone, so that this engine adopts its unfinished runs. */
   readAgain(): void {
     if (this.#host.stopped) return;
     this.#mustReadAgain = this.#state === "reading";
@@ -232,7 +239,7 @@ export class CronJob implements Due {
       this.#runs.note(start.run);
       const delivered = await this.#host.deliver(this, binding, start.run);
       const finished = this.#runs.finish(start.run, delivered);
-      // So that a caller may run it at another engine next.
+      // In a cluster, waits until the outcome is stored, because the caller may start the next run at another engine.
       if (store.isShared) await finished.stored;
       return { run: finished.run, result: delivered.result };
     } finally {
@@ -240,7 +247,7 @@ export class CronJob implements Due {
     }
   }
 
-  /** Starts no ticks until `resume`, also after a restart. */
+  /** Stops starting ticks until `resume` is called, also after a restart of the engine. */
   async pause(): Promise<void> {
     await this.#reading;
     await this.#host.store.setPaused(this.id, true);
@@ -259,7 +266,7 @@ export class CronJob implements Due {
     this.#continueFrom(now, handled);
   }
 
-  /** How much later than at the first choice of several engines ticks start here, in milliseconds. */
+  /** Additional delay of ticks at this engine, in milliseconds. 0 if this engine is the preferred one for the job. */
   get #lag(): number {
     const { store } = this.#host;
     return this.#holders.size < 2 || firstChoice(this.id, this.#holders) === store.run ? 0 : SECOND_CHOICE_MS;
@@ -296,8 +303,9 @@ export class CronJob implements Due {
   }
 
   /**
-   * True if decided ticks are more than a minute in the future: the clock was set back, perhaps while the engine was
-   * down. In a cluster, the clock of another engine may be ahead, so ticks wait until the clock reaches the old time.
+   * True if ticks more than a minute in the future are already decided, because the clock was set back, perhaps while
+   * the engine was down. Always false in a cluster, where the clock of another engine may be ahead: ticks wait until
+   * the clock reaches the decided time.
    */
   #isAhead(now: number): boolean {
     return !this.#host.store.isShared && this.#decidedUntil > now + SET_BACK_MS;
@@ -400,20 +408,21 @@ export class CronJob implements Due {
   #adopt(stored: StoredJob): void {
     this.#state = "ready";
     this.#triggers.report(undefined);
-    // Runs that wait for a slot are not stored yet.
+    // While ticks wait for a slot, their starts are not stored, so the stored `decidedUntil` may be too early.
     this.#handled = stored.handled;
     this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
     this.#paused = stored.paused;
     this.#holders = new Set(stored.holders);
     this.#runningElsewhere = new Set(stored.running);
     this.#runs.adopt(stored.lastRun);
-    // Some of them are in the stored job already, and change nothing then.
+    // The stored job may already contain some of these changes. Applying such a change again has no effect.
     for (const change of this.#missed.splice(0)) this.#apply(change);
     if (this.#mustReadAgain) {
       this.#mustReadAgain = false;
       this.readAgain();
     }
-    // The rest is returned at the next start.
+    // During the shutdown nothing is redelivered. The store returns these runs again after the next start of the
+    // engine.
     if (!this.#host.isDraining) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
     this.update();
     if (this.isUnused) this.#host.onUnused(this);
@@ -429,7 +438,8 @@ export class CronJob implements Due {
     try {
       const binding = this.#triggers.available ?? this.#triggers.first;
       if (release === undefined || binding === undefined) {
-        // The tick is left to the next start of the engine, or to the next trigger of the job.
+        // The tick becomes undecided again. It is decided after the next start of the engine, or when the job gets a
+        // trigger.
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
@@ -446,7 +456,8 @@ export class CronJob implements Due {
       const start = await store.start(entry, this.settings.overlap === "allow");
       this.#triggers.report(undefined);
       if (start.status === "overlaps") {
-        // The run at the other engine is known by now, and the policy decides about the tick, unless it has ended.
+        // Another engine runs the job, and its run is known here by now. The tick becomes undecided: the overlap policy
+        // decides about it, or it starts if that run has ended.
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
@@ -461,7 +472,7 @@ export class CronJob implements Due {
       if (delivered.outcome === "refused" && (await this.#undoStart(start.run, decidedBefore))) return;
       this.#runs.finish(start.run, delivered);
     } catch (error) {
-      // The start may be stored nevertheless. Then the store refuses it the next time.
+      // The tick is tried again. If its start was stored in spite of the error, the store refuses the next attempt.
       this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
       this.#storeFailed(error);
     } finally {
@@ -469,7 +480,10 @@ export class CronJob implements Due {
     }
   }
 
-  /** Undoes the start of a run that was never delivered, so that the misfire policy decides when it runs. Returns false if the store refuses. */
+  /**
+   * Undoes the start of a run that was never delivered, so that the misfire policy decides when it runs. Returns false
+   * if the store refuses.
+   */
   async #undoStart(run: Run, decidedUntil: number): Promise<boolean> {
     if (!(await this.#host.store.undoStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil })))
       return false;
@@ -502,8 +516,8 @@ export class CronJob implements Due {
     { schedule, now }: { readonly schedule: Schedule; readonly now: number },
   ): void {
     const { outcome, error } = SKIPPED[reason];
-    // Ticks of the last minute had their chance to start. Older ones did not, and may start if the clock is set back
-    // before them.
+    // Ticks of the last minute are handled, because they could have started. Older ticks could not start, so they are
+    // not handled: they may start if the clock is set back to a time before them.
     const isLate = (schedule.next(this.#decidedUntil) ?? now) < now - LATE_MS;
     if (isLate) this.#handled = endRange(this.#handled, this.#decidedUntil, last + 1);
     this.#triggers.report(undefined);
@@ -513,7 +527,10 @@ export class CronJob implements Due {
     );
   }
 
-  /** Returns the time up to which the store may treat ticks as decided: before all ticks that it does not know yet. */
+  /**
+   * Returns the time up to which the store may treat ticks as decided. It is before every tick whose start is not
+   * stored yet.
+   */
   #storable(decidedUntil: number): number {
     return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
   }

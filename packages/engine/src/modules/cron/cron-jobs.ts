@@ -57,9 +57,9 @@ export class CronJobs implements JobHost {
     this.slots = new FairSemaphore(config.max_running);
     this.alarm = new Alarm({ clock: this.clock, ring: (job) => job.update() });
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
-    // Each call in progress adds a listener.
+    // Switches off the warning about many listeners, because each call in progress adds a listener.
     setMaxListeners(0, this.#signal);
-    // So does each run whose outcome could not be stored yet.
+    // Each run whose outcome is not stored yet adds a listener to this signal.
     setMaxListeners(0, this.#stopping.signal);
     this.#cancelUpkeep = clock.after(FIRST_UPKEEP_MS, () => this.#upkeep());
   }
@@ -137,7 +137,7 @@ export class CronJobs implements JobHost {
 
   isAvailable(binding: TriggerBinding<CronSettings>): boolean {
     const { directory } = this.#context;
-    // The queue keeps the job while the function is unavailable.
+    // With a queue, the function need not be available, because the queue keeps the job until it is.
     if (binding.settings.queue !== undefined) return !binding.isAway && directory.functionById(ENQUEUE) !== undefined;
     return directory.triggerById(binding.id)?.status !== "inactive";
   }

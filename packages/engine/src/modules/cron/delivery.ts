@@ -77,7 +77,7 @@ async function deliverIn(
       return failed(thrown, attempt, "");
     }
   }
-  // The function may have got another provider while the condition ran.
+  // Checked again, because the function may have got another provider while the condition ran.
   const refusal = binding.deferRefusal();
   if (refusal !== undefined) return ended("error", problemOf(refusal));
   const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };

@@ -19,7 +19,7 @@ export interface RunsHost {
   track(work: Promise<unknown>): void;
 }
 
-/** Records the runs of one job and how they end. Knows the last one. */
+/** Stores how the runs of one job end, and knows the last run. */
 export class JobRuns {
   readonly #job: { readonly id: string; readonly functionId: string };
   readonly #host: RunsHost;
@@ -34,7 +34,7 @@ export class JobRuns {
     return this.#last;
   }
 
-  /** Continues after the last run that is stored, if any. */
+  /** Takes over the last run that is stored, if there is one. */
   adopt(stored: Run | undefined): void {
     if (stored !== undefined) this.note(stored);
   }
@@ -49,8 +49,8 @@ export class JobRuns {
   }
 
   /**
-   * Records the outcome of a started run, and tries until it is stored: the run counts as running before. `stored`
-   * resolves when the first try has ended.
+   * Records the outcome of a started run. Retries until the outcome is stored, because the run counts as running until
+   * then. `stored` resolves when the first attempt has ended.
    */
   finish(run: Run, { outcome, error }: Delivered): { readonly run: Run; readonly stored: Promise<void> } {
     const finished: Run = {
@@ -68,7 +68,10 @@ export class JobRuns {
     return { run: finished, stored: first.catch(() => {}) };
   }
 
-  /** A try that follows one whose result is unknown changes nothing. Never rejects. */
+  /**
+   * Stores the outcome of a run, with retries. If a failed attempt has stored the outcome nevertheless, a retry changes
+   * nothing. Never rejects.
+   */
   async #storeFinished(run: Run, first: Promise<void>): Promise<void> {
     const { id, functionId } = this.#job;
     const { store, stopping, log } = this.#host;
@@ -80,7 +83,7 @@ export class JobRuns {
       } catch (error) {
         if (attempt === 1)
           log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error });
-        // The next start, or another engine, ends the runs that this one leaves.
+        // The next start of this engine, or another engine, ends the runs whose outcome is not stored.
         if (stopping.aborted || isStoreEnded(error)) return;
       }
       await this.#pause(backoffMs(UNAVAILABLE_BACKOFF, attempt));
@@ -104,8 +107,8 @@ export class JobRuns {
   }
 
   /**
-   * Records skipped ticks. The store adds them to the entry before if that has the same reason. `decidedUntil`: the
-   * store treats earlier ticks as decided.
+   * Records skipped ticks. If the previous entry has the same reason, the store adds them to it. `decidedUntil`: the
+   * time up to which the store treats ticks as decided.
    */
   recordSkipped(
     {

@@ -37,7 +37,7 @@ export class JobTriggers {
     return this.#triggers.values().next().value;
   }
 
-  /** A trigger whose function can be called now. One of a trusted worker is preferred. */
+  /** A trigger whose function can be called now, preferably a trigger of a trusted worker. */
   get available(): Trigger | undefined {
     const available = [...this.#triggers].filter((trigger) => this.#host.isAvailable(trigger));
     return available.find(({ principal }) => principal.isTrusted) ?? available[0];
@@ -53,7 +53,7 @@ export class JobTriggers {
     return principals.find(({ isTrusted }) => isTrusted) ?? principals[0] ?? TRUSTED;
   }
 
-  /** Returns whether it is the only trigger. */
+  /** Adds a trigger. Returns true if it is the only trigger. */
   add(trigger: Trigger): boolean {
     this.#triggers.add(trigger);
     if (this.#problem !== undefined) trigger.report(this.#problem);
@@ -62,7 +62,7 @@ export class JobTriggers {
     return false;
   }
 
-  /** Returns whether no trigger is left. */
+  /** Removes a trigger. Returns true if no trigger is left. */
   remove(trigger: Trigger): boolean {
     this.#triggers.delete(trigger);
     if (this.isEmpty) return true;
@@ -84,8 +84,8 @@ export class JobTriggers {
   }
 
   /**
-   * Stores whether the job belongs to a trusted worker. A restricted connection that unregisters an equal trigger must
-   * not drop the ticks that this worker misses.
+   * Stores whether the job belongs to a trusted worker. If it does, a restricted connection that unregisters an equal
+   * trigger does not retire the job. So the ticks that are due while the trusted worker is away are not lost.
    */
   #storeOwner(isTrusted: boolean): void {
     const { store, log, stopped } = this.#host;

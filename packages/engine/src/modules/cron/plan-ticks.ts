@@ -1,7 +1,7 @@
 import type { Schedule } from "./schedule.ts";
 import type { Misfire, Overlap } from "./settings.ts";
 
-/** A tick that could not start within this time has misfired. */
+/** A tick that could not start within this time has misfired. In milliseconds. */
 export const LATE_MS = 60_000;
 /** Maximum missed ticks that are started, and maximum skipped ticks that are counted. */
 export const MAX_CATCH_UP = 100;
@@ -14,18 +14,21 @@ export interface PlanInput {
   readonly now: number;
   /** Every tick up to this time is decided. */
   readonly decidedUntil: number;
-  /** A worker is available to run it. */
+  /** True if a worker is available to run the function. */
   readonly available: boolean;
   readonly running: number;
-  /** Ticks up to this time were missed, and run one after the other. */
+  /** Ticks up to this time were missed. They are started one after the other. */
   readonly backlogUntil: number;
-  /** The first tick that was due during a run and waits for its end. */
+  /** The first tick that was due during a run and waits for the end of the run. */
   readonly waitingFrom: number | undefined;
 }
 
 /** Skipped ticks. */
 export interface SkippedTicks {
-  /** `superseded`: one run of a later tick stands for them. `capped`: only the latest missed ticks are started. */
+  /**
+   * `missed`: the misfire policy skips late ticks. `superseded`: a later tick is started instead. `capped`: only the
+   * latest MAX_CATCH_UP missed ticks are started. `overlap`: a run had not ended. `absent`: no worker was available.
+   */
   readonly reason: "missed" | "superseded" | "capped" | "overlap" | "absent";
   readonly last: number;
   /** Number of ticks, at most MAX_CATCH_UP. */
@@ -39,7 +42,9 @@ export interface Plan {
   readonly decidedUntil: number;
   readonly backlogUntil: number;
   readonly waitingFrom: number | undefined;
-  /** When to check again. Undefined: when a run ends, when a worker is available, or never. */
+  /**
+   * Time of the next check. If it is undefined, the next check is made when a run ends or when a worker is available.
+   */
   readonly checkAt: number | undefined;
 }
 
@@ -62,7 +67,8 @@ export function planTicks(input: PlanInput): Plan {
     return withNextCheck(input, skipTicks(input, "overlap", now));
   }
   if (!input.available) {
-    // Wait for a worker. But report ticks that will not be caught up after a minute.
+    // Waits for a worker. If the misfire policy skips late ticks, ticks that waited for a minute are reported as
+    // skipped.
     if (misfire !== "skip") return hold;
     return first > now - LATE_MS
       ? { ...hold, checkAt: now + LATE_MS }
@@ -97,7 +103,7 @@ function startDue(input: PlanInput, first: number): Step {
     : done(input, { starts, decidedUntil: due.at(-1) as number, backlogUntil });
 }
 
-/** Skips due ticks before the first one that is started. */
+/** Completes a step: due ticks before the first started tick are skipped. */
 function done(input: PlanInput, step: Pick<Step, "starts" | "decidedUntil" | "backlogUntil">): Step {
   const { skipped } = skipTicks(input, "missed", (step.starts[0] ?? input.decidedUntil) - 1);
   const reason = skipped && reasonFor(input, skipped.last);

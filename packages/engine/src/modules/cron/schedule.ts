@@ -1,13 +1,13 @@
 import { Cron } from "croner";
 import { canonicalExpression, expressionError, PARSER_OPTIONS } from "./expression.ts";
 
-/** Maximum consecutive ticks that do not exist in the zone before the search ends. */
+/** The search for a tick ends after this number of consecutive ticks that do not exist in the zone. */
 const MAX_TRIES = 50;
 /** Maximum cached schedules. A parsed expression takes about 85 KB. */
 const MAX_CACHED = 200;
-/** Results that a schedule caches. */
+/** Maximum number of results that a schedule caches for each kind of query. */
 const MAX_RESULTS = 4;
-/** Up to this number, searching forward from the start is faster than searching back from the end. */
+/** Up to this number of ticks, searching forward from the start is faster than searching back from the end. */
 const FEW = 4;
 const SECOND_MS = 1_000;
 
@@ -21,12 +21,13 @@ export interface Schedule {
 
 /**
  * An expression in a time zone. A time that does not exist because of daylight saving is skipped. A time that occurs
- * twice has one tick, the first, unless minute or hour contain `*` or `/`: those also tick in the repeated hour.
+ * twice has one tick, at its first occurrence. But if the minute or the hour contains `*` or `/`, it also has a tick at
+ * its second occurrence.
  */
 class ZonedSchedule implements Schedule {
   readonly #cron: Cron;
   readonly #zone: string;
-  // Jobs that share a schedule make the same queries one after the other.
+  // Caches of results, because jobs that share a schedule make the same queries one after the other.
   readonly #nexts: { readonly from: number; readonly tick: number | undefined }[] = [];
   readonly #runs: { readonly count: number; readonly before: number; readonly ticks: readonly number[] }[] = [];
 
@@ -64,7 +65,7 @@ class ZonedSchedule implements Schedule {
   #previous(count: number, before: number): readonly number[] {
     const known = this.#runs.find((runs) => runs.count === count && runs.before === before);
     if (known !== undefined) return known.ticks;
-    // One more, because one of them may not exist in the zone.
+    // Asks for one tick more than needed, because one of the ticks may not exist in the zone.
     const dates = this.#cron.previousRuns(count + 1, new Date(before)).filter((date) => this.#exists(date));
     const ticks = dates
       .map((date) => date.getTime())
@@ -105,7 +106,7 @@ export function scheduleOf(expression: string, zone: string): Schedule {
 /** Returns the canonical form of a user's expression. Throws ExpressionError if it is invalid or no date matches it. */
 export function checkedExpression(text: string, zone: string, now: number): string {
   const expression = canonicalExpression(text);
-  // A year in the past is valid: the schedule has ended.
+  // Checked without the year. A schedule whose years are all in the past is valid, but it has ended.
   const everyYear = expression.split(" ").slice(0, 6).join(" ");
   if (scheduleOf(everyYear, zone).next(now) === undefined) throw expressionError(text, "no date matches it");
   return expression;

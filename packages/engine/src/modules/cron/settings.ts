@@ -11,7 +11,9 @@ export type Misfire = (typeof MISFIRES)[number];
 
 const HOUR_MS = 3_600_000;
 
-/** Settings of a cron trigger in canonical form: equal schedules have equal settings. */
+/**
+ * Settings of a cron trigger. All members except `written` are in canonical form: they are equal for equal schedules.
+ */
 export interface CronSettings {
   readonly expression: string;
   /** The expression as the user wrote it. */
@@ -120,8 +122,8 @@ export function cronSettings(now: () => number): z.ZodType<CronSettings> {
 }
 
 /**
- * Returns the job's id. It is equal for equal schedules of one function, however they were written. A tick is this id
- * and its time (decision 12).
+ * Returns the job's id. It is equal for equal schedules of one function, however they were written. A tick is
+ * identified by the job's id and the time of the tick.
  */
 export function jobIdOf(functionId: string, settings: CronSettings): string {
   return createHash("sha256")

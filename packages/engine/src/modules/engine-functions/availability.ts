@@ -6,7 +6,10 @@ import type { Undo } from "../../kernel/scope.ts";
 import { CallerView } from "./caller-view.ts";
 import { functionRow } from "./functions.ts";
 
-/** Changes within this time are sent together, in milliseconds: a worker that registers ten functions is one change. */
+/**
+ * Changes within this time are reported together, in milliseconds, so that a worker that registers ten functions causes
+ * one event.
+ */
 const BATCH_MS = 50;
 /** Maximum number of events that wait for a slow function. Above it the oldest is dropped. */
 const MAX_WAITING = 1_000;
@@ -77,7 +80,10 @@ function openOutbox(outboxes: Map<Binding, Outbox>, outbox: Outbox): Undo {
   };
 }
 
-/** Returns false while the trigger is kept for a disconnected worker. It reads the listings when it returns. */
+/**
+ * Returns true if the bound function has a provider. While its worker is disconnected, no event is sent: the worker
+ * reads the listings when it reconnects.
+ */
 function hasProvider({ functionId }: Binding, { directory }: Context): boolean {
   return directory.functionById(functionId) !== undefined;
 }
@@ -87,7 +93,7 @@ function subscriberOf({ functionId }: Binding, { directory }: Context): Subscrib
   return directory.functionById(functionId)?.workers[0];
 }
 
-/** Returns the directory as the receiving worker may see it, in the format of its client. */
+/** Returns the directory as the receiving worker may see it. The view also knows the version of the worker's client. */
 function viewOf(subscriber: Subscriber | undefined, { directory, accessOf }: Context): CallerView {
   if (subscriber === undefined) return new CallerView(directory, { caller: undefined, access: undefined });
   return new CallerView(directory, {
@@ -99,7 +105,7 @@ function viewOf(subscriber: Subscriber | undefined, { directory, accessOf }: Con
 class FunctionsAvailable {
   readonly #context: Context;
   readonly #outboxes = new Map<Binding, Outbox>();
-  /** The function ids of the last event. */
+  /** Ids of all functions at the last event, as JSON. */
   #known = "";
 
   constructor(context: Context) {
@@ -107,16 +113,16 @@ class FunctionsAvailable {
   }
 
   bind(binding: Binding): Undo {
-    // Without listeners the ids are not tracked.
+    // The ids are read now, because they are not tracked while there are no triggers.
     if (this.#outboxes.size === 0) this.#known = this.#ids();
-    // A slow function needs only the latest list.
+    // At most one event waits, because a slow function needs only the latest list.
     return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, 1));
   }
 
   changed(): void {
     if (this.#outboxes.size === 0) return;
     const now = this.#ids();
-    // A function that was removed and added again meanwhile has not changed.
+    // If a function was removed and added again within `BATCH_MS`, the list has not changed.
     if (now === this.#known) return;
     this.#known = now;
     for (const [binding, outbox] of this.#outboxes)
@@ -136,12 +142,12 @@ class FunctionsAvailable {
 class WorkersAvailable {
   readonly #context: Context;
   readonly #outboxes = new Map<Binding, Outbox>();
-  /**
-   * Workers that were reported as connected, so that each is reported once, and no disconnect is reported without a
-   * connect.
-   */
+  /** Workers whose connect was reported. Each connect is reported once, and a disconnect only after a connect. */
   readonly #reported: Set<string>;
-  /** The workers that each restricted subscriber could see at some time. Only their disconnects are reported to it. */
+  /**
+   * For each restricted subscriber, the workers that it could see at some time. Only their disconnects are reported to
+   * it.
+   */
   readonly #shown = new Map<string, Set<string>>();
 
   constructor(context: Context) {

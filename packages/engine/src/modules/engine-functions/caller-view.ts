@@ -9,12 +9,15 @@ import {
 import type { HandlerContext } from "../../kernel/module.ts";
 
 /**
- * The client version of the caller: `0.11` and `0.22` (0.22 and later) are published clients, `svc` is our SDK. Their
- * responses have different shapes, and `engine::triggers::list` has different meanings.
+ * The client version of the caller: `0.11` and `0.22` (0.22 and later) are published clients, `svc` is the SDK of svc.
+ * The version decides about the members of responses and about the meaning of `engine::triggers::list`.
  */
 export type Dialect = "0.11" | "0.22" | "svc";
 
-/** The running engine as one caller may see it. All list functions use it, so that they reveal nothing else. */
+/**
+ * The running engine as one caller may see it. All list functions use it, so that they show nothing that the caller may
+ * not see.
+ */
 export class CallerView {
   readonly dialect: Dialect;
   readonly #all: Directory;
@@ -61,8 +64,8 @@ export class CallerView {
 }
 
 /**
- * Derives the dialect from the worker's introduction. An unknown worker or version gets `svc`, which has the members of
- * both.
+ * Derives the dialect from the worker's introduction. An unknown worker or version gets `svc`, because those responses
+ * have the members of both published versions.
  */
 function dialectOf(directory: Directory, workerId: string): Dialect {
   const view = directory.workerById(workerId);

@@ -91,7 +91,10 @@ export function functionRow(view: FunctionView, dialect: Dialect): Readonly<Reco
   return { function_id, worker_name, ...withoutNulls({ description, metadata }) };
 }
 
-/** Returns all details of a function. SDK clients also get the published names of the formats. */
+/**
+ * Returns all details of a function. Clients with the SDK of svc also get the formats under the names that published
+ * clients use.
+ */
 export function functionDetail(view: FunctionView, visible: CallerView): Readonly<Record<string, unknown>> {
   const { function_id, worker_name, description, metadata } = view;
   const published = {

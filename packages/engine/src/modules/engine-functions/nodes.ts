@@ -5,29 +5,35 @@ import type { ModuleContext } from "../../kernel/module.ts";
 
 const TOPIC = "engine::nodes";
 const DRAIN_TOPIC = "engine::nodes::drain";
-/** How long the node that is to be drained may take to answer, in milliseconds: it asks others. */
+/**
+ * Time limit for the answer of the node that is to be drained, in milliseconds. That node asks other nodes before it
+ * answers.
+ */
 const DRAIN_ANSWER_MS = 3_000;
 const DRAIN_MS = 30_000;
 const MAX_DRAIN_MS = 3_600_000;
 
-/** What the engine knows of itself and of other nodes. */
+/** Source of the data about this engine and other nodes. */
 export interface NodeSources {
   /** This engine's part of the report. */
   own(): NodeFacts;
-  /** Nodes that were there and are gone. */
+  /** Nodes that have left the cluster. */
   gone(): readonly {
     readonly name: string;
     readonly run: string;
     readonly goneAtMs: number;
     readonly reason: string;
   }[];
-  /** Takes the workers from this engine. Undefined if it is not in a cluster. */
+  /** Moves the workers of this engine to other engines. Undefined if this engine is not in a cluster. */
   readonly drain: NodeDrain | undefined;
 }
 
 /** Both functions fail with CallError if the engine refuses. */
 interface NodeDrain {
-  /** Workers that still run calls after `timeoutMs` milliseconds are disconnected. `force`: also if no engine is left. */
+  /**
+   * Starts draining. Workers that still run calls after `timeoutMs` milliseconds are disconnected. With `force`, drains
+   * even if no other engine is up.
+   */
   start(timeoutMs: number, options: { readonly force: boolean }): Promise<void>;
   end(): void;
 }
@@ -71,7 +77,7 @@ const answerSchema = z.object({
 });
 type Answer = z.output<typeof answerSchema>;
 
-/** A request to one of the nodes. The others ignore it. */
+/** A request to drain `node`. All nodes get it, and the other nodes ignore it. */
 const drainSchema = z.object({
   node: z.string(),
   /** Null ends the draining. */
@@ -142,7 +148,7 @@ export function provideNodeListing(
         }),
       );
       const gone = sources?.gone() ?? [];
-      // A node may have gone while it was asked.
+      // A node that left while it was asked is in both lists, but gets only one row.
       for (const name of missing)
         if (!gone.some((node) => node.name === name)) rows.push(silent(name, problems.get(name)));
       for (const { name, run, goneAtMs, reason } of gone)
@@ -240,7 +246,10 @@ function rowOf(
   };
 }
 
-/** The answer was made at some time between sending and receiving. */
+/**
+ * Returns the offset of the node's clock, in milliseconds. The node read its clock between sending and receiving, so an
+ * offset is certain only if its time is outside of this interval.
+ */
 function offsetOf(nowMs: number, sentAtMs: number, receivedAtMs: number): number {
   if (nowMs > receivedAtMs) return nowMs - receivedAtMs;
   return nowMs < sentAtMs ? nowMs - sentAtMs : 0;

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { Dialect } from "./caller-view.ts";
 
 /**
- * Maximum size of the rows of one page, in bytes; it must fit into a frame of 16 MiB. Published clients do not support
- * pages: they get as many rows as fit.
+ * Maximum size of the rows of one page, in bytes. A page must fit into a frame of 16 MiB. Published clients do not
+ * support pages, so they get as many rows as fit into one frame.
  */
 const MAX_PAGE_BYTES = { svc: 8 * 1024 * 1024, published: 15 * 1024 * 1024 } as const;
 const MAX_PAGE_ROWS = 10_000;

@@ -2,9 +2,9 @@
 export type Wanted = string | null | undefined;
 
 /**
- * Returns the items that contain `search` in their id or their other texts, best match first: the id itself, ids with
- * this prefix, ids with a part with this prefix, ids that contain it, then other texts. Without a search, returns all
- * items unchanged.
+ * Returns the items that contain `search` in their id or their other texts. The order is: the id equals `search`; the
+ * id begins with it; a part of the id begins with it; the id contains it; another text contains it. Without a search,
+ * returns all items unchanged.
  */
 export function ranked<Item>(
   items: readonly Item[],
@@ -31,7 +31,9 @@ function rankOf(id: string, others: readonly Wanted[], wanted: string): number |
   return others.some((text) => text?.toLowerCase().includes(wanted)) ? 4 : undefined;
 }
 
-/** Returns a copy without members that are null or undefined, for published lists, which omit them. */
+/**
+ * Returns a copy without members that are null or undefined, because listings for published clients omit such members.
+ */
 export function withoutNulls<Row extends Readonly<Record<string, unknown>>>(row: Row): Partial<Row> {
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== null && value !== undefined),

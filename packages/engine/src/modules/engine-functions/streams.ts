@@ -29,7 +29,7 @@ export function provideStreamListing({
     async handle({ include_system }, { access }) {
       const views = await streams.list();
       const seesUsers = access === undefined || access.callRefusal(LISTS_STREAMS) === undefined;
-      // The engine's own streams show data of all principals.
+      // System streams contain data of all principals, so restricted callers do not see them.
       const seesSystem = access === undefined && include_system === true;
       return { streams: views.filter(({ type }) => (type === "user" ? seesUsers : seesSystem)) };
     },

@@ -66,7 +66,7 @@ export function provideTriggerTypeListings({
   });
 }
 
-/** Returns what version 0.11 calls triggers. */
+/** Returns the bindings, because clients of version 0.11 list bindings with `engine::triggers::list`. */
 function boundTriggers(visible: CallerView, includeInternal: boolean): unknown[] {
   return visible
     .bindings()

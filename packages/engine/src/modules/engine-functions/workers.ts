@@ -89,7 +89,8 @@ export function provideWorkerListings({
 function matches(view: WorkerView, input: z.output<typeof listInput>, dialect: Dialect): boolean {
   if (input.worker_id) return view.id === input.worker_id;
   if (view.internal && !input.include_internal) return false;
-  // Published lists omit workers without a process id. Ours includes workers in browsers, which have none.
+  // Published clients expect a process id, so they do not see workers without one. The SDK of svc also sees workers in
+  // browsers, which have no process id.
   if (dialect !== "svc" && view.pid === null) return false;
   if (input.runtime && view.runtime !== input.runtime) return false;
   return !input.status || view.status === input.status;

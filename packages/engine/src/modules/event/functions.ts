@@ -53,7 +53,10 @@ export function provideEventFunctions(
   });
 }
 
-/** Publisher of events without a connection, from HTTP or from modules of the engine. They share one order. */
+/**
+ * Publisher id of events that do not come over a connection, but from HTTP or from modules of the engine. All these
+ * events are delivered in one common order.
+ */
 const WITHOUT_CONNECTION = "engine";
 
 function eventOf(

@@ -2,9 +2,12 @@ import { CallError } from "@svc-runtime/protocol";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 
-/** A caller that may call one of these may subscribe. */
+/** A caller that may call one of these functions may subscribe to events. */
 const SUBSCRIBE_RIGHTS = ["event::list", "event::emit", "publish"];
-/** Events on changes of state contain values that this function returns. */
+/**
+ * Events on changes of state contain the values that this function returns, so their subscribers need the right to call
+ * it.
+ */
 const READS_VALUES = "state::get";
 
 /**

@@ -47,7 +47,10 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
   };
 }
 
-/** With two modules, an event would reach only the subscribers of the module that it was published to. */
+/**
+ * Returns true if svc-event runs already. With two such modules, an event would reach only the subscribers of the
+ * module that it was published to.
+ */
 function runsAlready(directory: Directory): boolean {
   return directory
     .workers()

@@ -5,10 +5,10 @@ import type { Undo } from "../../kernel/scope.ts";
 import { topicMetadata } from "./functions.ts";
 import type { PublishedEvent } from "./subscription.ts";
 
-/** Trigger types of svc-state; their events are published under topics of the same names. */
+/** Trigger types of svc-state. A change of state is published under the topic with the name of its trigger type. */
 const STATE_TOPICS: ReadonlySet<string> = new Set(["state:created", "state:updated", "state:deleted"]);
 
-/** The function that the triggers call. */
+/** The function that the triggers of this module call. */
 const FUNCTION_ID = "engine::event::state_changed";
 
 export function isStateTopic(topic: string): boolean {
@@ -23,9 +23,9 @@ interface StateTrigger {
 }
 
 /**
- * Publishes changes of state as events. It registers an ordinary trigger per kind of change, and only while the topic
- * has subscribers: other changes cost their writer nothing. The trigger waits until svc-state is loaded, and is bound
- * again after svc-state restarts.
+ * Publishes changes of state as events. It registers an ordinary trigger for each kind of change, but only while the
+ * topic has subscribers, so that other changes cost their writer nothing. The trigger waits until svc-state is loaded,
+ * and is bound again after svc-state restarts.
  */
 export class StateEvents {
   readonly #context: Pick<ModuleContext<unknown>, "provideFunction" | "unownedTriggers" | "directory" | "log">;
@@ -119,7 +119,10 @@ export class StateEvents {
     if (hold.id !== undefined) this.#context.unownedTriggers.remove(hold.id, undefined);
   }
 
-  /** An administrator may have removed the trigger. Registers it again while there are subscribers. */
+  /**
+   * Called when a trigger was removed, perhaps by an administrator. If it is one of this module and there are
+   * subscribers, registers it again.
+   */
   #removed(id: string): void {
     const held = [...this.#held].find(([, hold]) => hold.id === id);
     if (held === undefined) return;

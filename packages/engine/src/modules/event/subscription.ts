@@ -10,14 +10,14 @@ import type { SubscriptionSettings } from "./trigger-settings.ts";
 
 /** Maximum publishers whose events one trigger handles concurrently. */
 const MAX_PARALLEL_PUBLISHERS = 16;
-/** Estimated size of an event besides its data, in bytes. */
+/** Estimated size of an event without its data, in bytes. */
 const EVENT_OVERHEAD_BYTES = 300;
 
 /** A published event, shared by all subscriptions that get it. */
 export interface PublishedEvent {
   readonly topic: string;
   readonly data: Payload;
-  /** Events with the same value keep their order: those of one publisher, or of one item of state. */
+  /** Events with the same value are delivered in order. The value stands for a publisher or for an item of state. */
   readonly publisher: string;
   /** True for a change of state. */
   readonly isState: boolean;

@@ -84,7 +84,7 @@ export class Subscriptions {
     return this.#index.matching(topic).size > 0;
   }
 
-  /** Counts since the module started. */
+  /** Returns the counts since the module started. */
   measure(): readonly Measurement[] {
     const { published, failed, dropped } = this.#counts.totals;
     return [
@@ -134,8 +134,8 @@ export class Subscriptions {
 }
 
 /**
- * Returns the limits of the bytes that wait or are being delivered for triggers of restricted principals. Each trigger
- * of a trusted principal has its own limit.
+ * Returns the limits of the bytes of events that wait or are being delivered for triggers of restricted principals: for
+ * each principal, and for all together. Triggers of trusted principals do not share a limit; each has its own.
  */
 function shareOf(maxWaitingBytes: number): QuotaLimits {
   return { each: maxWaitingBytes, restricted: 8 * maxWaitingBytes };

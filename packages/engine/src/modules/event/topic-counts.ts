@@ -1,4 +1,4 @@
-/** Maximum counted topics. Beyond it, the topics with the oldest last event are forgotten. */
+/** Maximum number of counted topics. If there are more, the topic with the oldest last event is removed. */
 const MAX_TOPICS = 10_000;
 
 export interface TopicCount {
@@ -13,7 +13,7 @@ export interface TopicCount {
 
 /** Counts events per topic since the module started. */
 export class TopicCounts {
-  /** Counts of all topics, including forgotten ones. */
+  /** Counts of all topics, including removed ones. */
   readonly totals = { published: 0, failed: 0, dropped: 0 };
   /** By topic, the one with the oldest last event first. */
   readonly #counts = new Map<string, { -readonly [Member in keyof TopicCount]: TopicCount[Member] }>();

@@ -3,26 +3,26 @@ import { segmentOf, separatorOf, tokensOf } from "./topic-tokens.ts";
 
 /** A node in the tree of patterns, reached by the tokens matched so far. */
 interface Node<Value> {
-  /** Children by token: segment with separator. */
+  /** Children for a literal segment, by token (the segment with the separator before it). */
   readonly literal: Map<string, Node<Value>>;
-  /** Children after a `*`, by the separator before it. */
+  /** Children for a `*`, by the separator before the `*`. */
   readonly one: Map<string, Node<Value>>;
-  /** Children after a `**`, by the separator before it. */
+  /** Children for a `**`, by the separator before the `**`. */
   readonly many: Map<string, Node<Value>>;
   readonly ends: Set<Value>;
-  /** For a node after a `**`: the separator that the first segment matched by the `**` must have. */
+  /** For a node after a `**`: the separator that must be before the first segment that the `**` matches. */
   readonly firstSeparator: string | undefined;
 }
 
 /**
- * Reached nodes, and whether their `**` has matched a segment. After the first segment it matches any, with any
- * separator.
+ * Reached nodes. The value is true if the `**` before the node has matched a segment. It can then match any further
+ * segment, with any separator.
  */
 type Reached<Value> = Map<Node<Value>, boolean>;
 
 /**
- * Finds the values whose pattern matches a topic. A lookup firstSeparator time by the topic's segments and matching wildcards,
- * not by the number of values.
+ * Finds the values whose pattern matches a topic. The time of a lookup depends on the number of the topic's segments
+ * and of the matching wildcards, not on the number of values.
  */
 export class TopicIndex<Value> {
   readonly #exact = new Map<string, Set<Value>>();
@@ -108,7 +108,7 @@ function removeFrom<Value>(node: Node<Value>, [token, ...others]: readonly strin
   if (child.ends.size + child.literal.size + child.one.size + child.many.size === 0) edges.delete(label);
 }
 
-/** Adds a node, and the nodes after a following `**`, because `**` may match no segment. */
+/** Adds a node, and the nodes after a `**` that follows it, because `**` may match no segment. */
 function reach<Value>(node: Node<Value>, isMatchingMany: boolean, reached: Reached<Value>): void {
   reached.set(node, isMatchingMany || reached.get(node) === true);
   for (const behind of node.many.values()) if (!reached.has(behind)) reach(behind, false, reached);

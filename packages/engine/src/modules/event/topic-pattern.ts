@@ -9,7 +9,10 @@ const MAX_DOUBLE_STARS = 2;
 export interface TopicPattern {
   /** The pattern as it was written. */
   readonly text: string;
-  /** Alternatives as tokens. Undefined: the pattern has no wildcard and matches only the topic of this name. */
+  /**
+   * Lists of tokens. A topic matches the pattern if it matches one of the lists. Undefined if the pattern has no
+   * wildcard and matches only the topic of this name.
+   */
   readonly wildcards: readonly (readonly string[])[] | undefined;
 }
 
@@ -35,8 +38,8 @@ export function parsePattern(text: string): TopicPattern {
 }
 
 /**
- * Returns the token lists that the pattern may match. `**.a` also matches `a`: if the leading `**` matches nothing, the
- * next token has no separator.
+ * Returns the lists of tokens for a pattern. `**.a` also matches `a`, for which a second list is needed: if the leading
+ * `**` matches nothing, the next token has no separator.
  */
 function alternatives(tokens: string[]): string[][] {
   const [first, second, ...others] = tokens;

@@ -2,8 +2,8 @@
 const SEPARATORS = ".:/";
 
 /**
- * Splits a topic into segments, each with the separator before it: `order`, `.created`. The first one has no separator
- * and may be empty.
+ * Splits a topic into tokens. A token is a segment with the separator before it: `order`, `.created`. The first token
+ * has no separator and may be empty.
  */
 export function tokensOf(topic: string): string[] {
   const tokens: string[] = [];

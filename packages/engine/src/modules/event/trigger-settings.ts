@@ -26,7 +26,10 @@ const members = {
     .meta({ description: "Called first with the event's data; if it returns `false`, the event is skipped" }),
 };
 
-/** Config of an `event` trigger. Strict, because a misspelled condition would pass every event. */
+/**
+ * Config of an `event` trigger. Unknown members are rejected, because with a misspelled condition every event would be
+ * delivered.
+ */
 export const eventTriggerSettings = z
   .strictObject({ ...members, event: topic("Another name for `topic`"), event_name: topic("Another name for `topic`") })
   .transform((config, context): SubscriptionSettings => {
@@ -36,7 +39,7 @@ export const eventTriggerSettings = z
     return settingsOf(named[0], config.condition_function_id, context);
   });
 
-/** Config of a `subscribe` trigger. Unknown members are ignored, for compatibility. */
+/** Config of a `subscribe` trigger. Unknown members are ignored, because published clients may send them. */
 export const subscribeTriggerSettings = z
   .object(members)
   .transform(

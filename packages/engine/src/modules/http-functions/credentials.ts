@@ -20,8 +20,9 @@ const MISSING = {
 const ENGINE_TOKEN = "SVC_TOKEN";
 
 /**
- * Reads the secret that `auth` names from the environment; a changed variable applies from the next call. Throws
- * `secret_not_found`, `token_not_found` or `api_key_not_found`. No message contains the value.
+ * Reads the secret that `auth` names from the environment. It is called for each call, so a changed variable applies
+ * from the next call on. Throws `secret_not_found`, `token_not_found` or `api_key_not_found`. No message contains the
+ * value.
  */
 export function readCredential(auth: HttpAuth | undefined, env: Environment): Credential | undefined {
   if (auth === undefined) return undefined;
@@ -44,7 +45,10 @@ export function readCredential(auth: HttpAuth | undefined, env: Environment): Cr
     : { kind: "header", name: auth.header, value };
 }
 
-/** Returns the headers that authenticate a request: the credential, or a signature of its time and body. */
+/**
+ * Returns the headers that authenticate a request. They contain the credential, or a signature of the request's time
+ * and body.
+ */
 export function credentialHeaders(
   credential: Credential | undefined,
   timestamp: string,

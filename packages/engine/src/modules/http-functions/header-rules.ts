@@ -1,4 +1,4 @@
-/** Headers that frame the message or belong to one connection. Only the engine may set them. */
+/** Headers that define the length of the message or belong to one connection. Only the engine may set them. */
 const FRAMING: ReadonlySet<string> = new Set([
   "host",
   "content-length",
@@ -14,7 +14,9 @@ const FRAMING: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-/** Headers that the engine sets on every request, with the published prefix and with ours. */
+/**
+ * Headers that the engine sets on every request, with the prefix `x-iii-` of the published protocol and with `x-svc-`.
+ */
 export const ENGINE_HEADERS = ["function-path", "invocation-id", "timestamp", "signature", "attempt"] as const;
 const OURS: ReadonlySet<string> = new Set([
   ...ENGINE_HEADERS.flatMap((name) => [`x-iii-${name}`, `x-svc-${name}`]),

@@ -21,8 +21,8 @@ export class HeldBytes {
   }
 
   /**
-   * Counts a part of the response. Throws CallError `http_response_failed` if the quota has no room: the function has
-   * already run.
+   * Counts a part of the response. If the quota has no room, throws CallError `http_response_failed` and not
+   * `overloaded`, because the function has already run.
    */
   takeResponse(bytes: number): void {
     const problem = this.#take(bytes);

@@ -33,7 +33,7 @@ export interface HttpFunctionsOptions {
   readonly rules: () => HttpFunctionRules;
   /** Contains the secrets that registrations name. Read at registration and at each call. */
   readonly env: Environment;
-  /** Default: the system's resolver. */
+  /** Default: the resolver of the operating system. */
   readonly resolve?: Resolve;
   /** Trusted certificates (PEM), instead of Node's. Default: Node's. */
   readonly trust?: string;
@@ -42,12 +42,12 @@ export interface HttpFunctionsOptions {
 }
 
 /**
- * Maximum number of concurrent requests; above it calls fail with `overloaded`. Counted for the principal that
- * registered the function, or for the calling one.
+ * Maximum number of concurrent requests; above it calls fail with `overloaded`. A request counts for the principal of
+ * the function, or for the caller's if only the caller is restricted.
  */
 const MAX_REQUESTS: QuotaLimits = { each: 128, restricted: 512, total: 1_024 };
 const MAX_REQUESTS_PER_FUNCTION = 256;
-/** Maximum bytes of their bodies and responses. One call may use 16 MiB. */
+/** Maximum bytes of the bodies and responses of these requests. One call may use 16 MiB. */
 const MAX_BYTES: QuotaLimits = { each: 32 * 1024 * 1024, restricted: 64 * 1024 * 1024, total: 256 * 1024 * 1024 };
 const BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 5_000, jitter: 0.25 };
 
@@ -58,7 +58,7 @@ interface Job {
   readonly body: Buffer;
   readonly held: HeldBytes;
   readonly requestId: string;
-  /** On the monotonic clock, in milliseconds. */
+  /** Deadline on the monotonic clock, in milliseconds. */
   readonly deadlineAt: number;
   readonly signal: AbortSignal;
 }
@@ -70,7 +70,7 @@ export class HttpFunctions implements InvocationRunner {
   readonly #resolve: Resolve;
   readonly #random: () => number;
   readonly #exchanger: Exchanger;
-  /** One for each call in flight. Aborted with the error for the caller. */
+  /** One controller for each call in flight. Its reason for aborting is the error that the caller gets. */
   readonly #calls = new Set<AbortController>();
   #stopped = false;
   readonly #requests = new Quota("HTTP requests in flight", MAX_REQUESTS);
@@ -121,7 +121,7 @@ export class HttpFunctions implements InvocationRunner {
   }
 
   async #execute(call: DelegatedCall, invocation: HttpInvocation, held: HeldBytes): Promise<Payload | undefined> {
-    // Throws if the payload is not JSON, which only SDK clients accept.
+    // Throws if the payload is not JSON, because a function with a URL cannot receive other payloads.
     call.payload.value();
     if (this.#stopped) throw stopped();
     const body = Buffer.from(call.payload.text());
@@ -170,7 +170,8 @@ export class HttpFunctions implements InvocationRunner {
   }
 
   /**
-   * Sends one request, with the current settings, secrets and addresses. Rejects for failures that must not be retried.
+   * Sends one request, with the current settings, secrets and addresses. Returns a failure that may be retried; rejects
+   * for other failures.
    */
   async #attempt(job: Job, attempt: number): Promise<HttpResponse | ExchangeFailure | NotResolved> {
     const { call, invocation, body, held, requestId, signal } = job;
@@ -214,8 +215,8 @@ function stopped(): CallError {
 }
 
 /**
- * Returns whether to retry. A call runs at most once: unless the registration allows more, only requests that were not
- * sent are retried.
+ * Returns true if the request may be retried. A call runs at most once, so without a permission of the registration a
+ * request is retried only if the engine could not connect.
  */
 function mayRetry(
   outcome: HttpResponse | ExchangeFailure | NotResolved,

@@ -23,8 +23,8 @@ const authSchema = z.discriminatedUnion("type", [
 export type HttpAuth = z.output<typeof authSchema>;
 
 /**
- * `retry` is not part of the published protocol. Failed statuses are retried only if the registration says that the
- * function may run twice.
+ * Published clients do not know `retry`. Failed statuses are retried only if the registration says that the function
+ * may run twice.
  */
 const retrySchema = z
   .object({
@@ -37,7 +37,8 @@ const retrySchema = z
     message: "needs `idempotent: true` beside it: a request that failed may have been processed",
   });
 
-// The format of protocol section 7. Null counts as absent; unknown members are ignored.
+// Member `invocation` of the message `registerfunction`. All optional members except `headers` may be null, which means
+// that they are absent. Unknown members are ignored.
 const invocationSchema = z.object({
   url: z.string().max(MAX_URL_CHARACTERS),
   method: z.enum(METHODS).nullish(),
@@ -52,7 +53,7 @@ export interface HttpInvocation {
   readonly url: string;
   readonly method: (typeof METHODS)[number];
   readonly timeoutMs: number;
-  /** In the spelling of the registration. No two names differ in case only. */
+  /** Names have the spelling of the registration. No two names differ in case only. */
   readonly headers: ReadonlyMap<string, string>;
   readonly auth: HttpAuth | undefined;
   /** Number of attempts including the first. Undefined: the engine's setting. */

@@ -3,9 +3,9 @@ import { isHeaderValue } from "./header-rules.ts";
 
 export interface RequestFacts {
   readonly functionId: string;
-  /** Published name. A UUID for each call, the same for all its attempts. */
+  /** Value of `x-iii-Invocation-ID`: a UUID for each call, the same for all its attempts. */
   readonly requestId: string;
-  /** SDK name. The id by which caller and engine know the call. */
+  /** Value of `x-svc-Invocation-ID`: the id by which caller and engine know the call. */
   readonly invocationId: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
@@ -18,8 +18,8 @@ export interface RequestFacts {
 }
 
 /**
- * Returns the headers of one attempt: those of protocol section 7 under the published names and ours, then the
- * registration's, then authentication.
+ * Returns the headers of one attempt: first those of the engine with the prefixes `x-iii-` and `x-svc-`, then those of
+ * the registration, then those that authenticate the request.
  */
 export function requestHeaders(facts: RequestFacts): Record<string, string> {
   const timestamp = String(Math.floor(facts.atMs / 1000));
@@ -63,7 +63,10 @@ class HeaderTable {
   }
 }
 
-/** Percent-encodes ids with other than printable ASCII characters: ids may contain any text, headers only ASCII. */
+/**
+ * Percent-encodes an id with other characters than printable ASCII. An id may contain any text, but a header only
+ * ASCII.
+ */
 function asciiOnly(id: string): string {
   return isHeaderValue(id) ? id : encodeURI(Buffer.from(id).toString());
 }

@@ -6,8 +6,8 @@ import type { HttpResponse } from "../../outbound-http/exchange.ts";
 const MAX_MESSAGE_CHARACTERS = 16_384;
 
 /**
- * Converts an HTTP response into a result (protocol section 7); undefined is a call without a result. Throws CallError
- * if the response means a failure.
+ * Converts an HTTP response into the result of a call. Returns undefined if the call has no result. Throws CallError if
+ * the response means a failure.
  */
 export function readResponse(functionId: string, { status, body }: HttpResponse): Payload | undefined {
   const isRedirect = status >= 300 && status < 400;

@@ -63,7 +63,7 @@ export class CronStore {
   }
 
   /**
-   * Opens the store. Its timeouts use the system's clock even if tests replace the clock, because the disk takes real
+   * Opens the store. Its timeouts use the real clock even if a test replaces the clock, because the disk takes real
    * time.
    */
   static async open({ dataDir, openStore, isShared = false }: CronStoreOptions): Promise<CronStore> {
@@ -122,7 +122,7 @@ export class CronStore {
     return this.#store.call("start", { entry, engine: this.#store.run, mayOverlap });
   }
 
-  /** Deletes a stored start whose job was not delivered. Resolves with false if the start cannot be undone. */
+  /** Deletes a stored start whose run was not delivered. Resolves with false if the start cannot be undone. */
   undoStart(start: UndoneStart): Promise<boolean> {
     return this.#store.call("undoStart", start);
   }
@@ -138,8 +138,8 @@ export class CronStore {
   }
 
   /**
-   * Pauses or resumes a job. `decided` replaces the time up to which ticks are decided, also by an earlier one. If
-   * `decided` is absent, that time does not change.
+   * Pauses or resumes a job. If `decided` is given, it replaces the time up to which ticks are decided, even if its
+   * time is earlier.
    */
   setPaused(
     id: string,
@@ -175,7 +175,8 @@ export class CronStore {
   }
 
   /**
-   * Calls the listener when runs of other engines have ended, so that this engine can adopt their unfinished starts.
+   * Calls the listener when other engines are gone, so that this engine can adopt the job runs that they did not
+   * finish.
    */
   onRunsGone(listener: () => void): Undo {
     return this.#store.onRunsGone(listener);

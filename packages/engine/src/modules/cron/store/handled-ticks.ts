@@ -8,19 +8,22 @@ export type TickRange = readonly [from: number, to: number];
 
 /**
  * Ticks that must not start, because they were started, or were skipped at their time. They are stored as ranges. A
- * range ends only where ticks passed without a chance to start: the clock was set, or engine or worker were away.
+ * range ends only before ticks that could not start, because the clock was set or because the engine or the worker was
+ * away.
  */
 export interface HandledTicks {
-  /** Start of the current range. It ends at the time up to which ticks are decided, which is stored separately. */
+  /**
+   * Start of the current range. The range ends at the time up to which ticks are decided, which is stored separately.
+   */
   readonly since: number;
   /** Earlier ranges, in order and disjoint. They may be in the future after the clock was set back. */
   readonly ranges: readonly TickRange[];
 }
 
 /**
- * Returns `handled` with its current range ended at `until` and a new one starting at `since`. Beyond 16 ranges the two
- * earliest are merged, and the ticks between them count as handled. So no tick starts twice; at worst a tick missed
- * long ago does not start when the clock is set back to it.
+ * Returns `handled` with its current range ended at `until` and a new range that starts at `since`. If there are more
+ * than 16 ranges, the two earliest are merged, and the ticks between them count as handled. The merge starts no tick
+ * twice. But a tick that was missed long ago does not start if the clock is set back to it.
  */
 export function endRange(handled: HandledTicks, until: number, since: number): HandledTicks {
   if (until < handled.since) return { since, ranges: handled.ranges };

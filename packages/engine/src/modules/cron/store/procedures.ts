@@ -52,7 +52,7 @@ export const schema: readonly string[] = [
      engine TEXT NOT NULL,
      PRIMARY KEY (job, seq)
    ) WITHOUT ROWID`,
-  // Only the history knows ticks of earlier versions, so `start` checks it too.
+  // Earlier versions stored started ticks only in the history, so `start` also checks the history.
   `ALTER TABLE jobs ADD COLUMN handled_since INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE jobs ADD COLUMN handled TEXT NOT NULL DEFAULT '[]';
    UPDATE jobs SET handled_since = decided_until + 1`,
@@ -60,7 +60,7 @@ export const schema: readonly string[] = [
   // keep their missed ticks.
   `ALTER TABLE jobs ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;
    UPDATE jobs SET trusted = 0 WHERE retired = 1`,
-  // Which engines of a cluster have triggers of a job.
+  // Stores which engines of a cluster have triggers of a job.
   `CREATE TABLE holders (
      job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
      engine TEXT NOT NULL,
@@ -165,7 +165,9 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     return { ...run, seq };
   }
 
-  /** Returns the engines that are members and have triggers of the job, and forgets the others. */
+  /**
+   * Returns the engines that are members and have triggers of the job. Deletes engines that are not members any more.
+   */
   function holdersOf(id: string): readonly string[] {
     const found: string[] = [];
     for (const { engine } of holders.all(id)) {
@@ -188,7 +190,7 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     const known = job.get(id);
     if (known?.retired === 1) {
       unretire.run(id);
-      // It misses no ticks while it is retired.
+      // Ticks that were due while the job was retired are not missed ticks, so they are not started later.
       if (now > known.decided_until) {
         handle(id, endRange(handledOf(known), known.decided_until, now + 1));
         redecide.run(now, id);
@@ -196,7 +198,8 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     }
     const toRedeliver: Run[] = [];
     for (const row of unfinished.all(id)) {
-      // A run that joined since the request was made is not among its members.
+      // `members` are the engine runs when the request was made, and `isMember` also knows engine runs that joined
+      // later.
       if (members.includes(row.engine) || runs.isMember(row.engine)) continue;
       if (redeliverFrom === undefined || (row.started_at ?? 0) < redeliverFrom) {
         interrupt.run(now, INTERRUPTED, id, row.seq);
@@ -227,7 +230,7 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
   return {
     /**
      * Applies changes in order. Returns the stored job for adoptions, otherwise undefined. An adoption takes over the
-     * unfinished starts of runs that are not in `members`; those of members go on.
+     * unfinished job runs of engine runs that are not in `members`. The job runs of members continue.
      */
     register: write((input: RegisterInput) =>
       input.changes.map((change) => {
@@ -235,7 +238,7 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
         if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
         else if (change.kind === "retire" || change.kind === "release") {
           release.run(change.id, input.engine);
-          // While another engine has triggers of the job, it misses ticks.
+          // If another engine still has triggers of the job, the job is not retired.
           if (change.kind === "retire" && holdersOf(change.id).length === 0)
             retire.run(time.now(), change.id, change.isTrusted ? 1 : 0);
         } else {
@@ -246,8 +249,9 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
       }),
     ),
     /**
-     * Stores the start of a tick or of a manual run, and gives it a number. Stores nothing if the tick was already decided, if the job is
-     * paused, or if another engine runs the job and `mayOverlap` is false.
+     * Stores the start of a tick or of a manual run, and gives it a number. Stores nothing in three cases: the tick was
+     * already decided; the job is paused and the run is not manual; another engine runs the job and `mayOverlap` is
+     * false.
      */
     start: write(
       ({
@@ -277,8 +281,8 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
       return true;
     }),
     /**
-     * Adds a history entry and returns it with its number, or undefined if there is no such job. Skipped ticks are added
-     * to the latest entry if it has the same reason.
+     * Adds a history entry and returns it with its number, or undefined if there is no such job. Skipped ticks are
+     * added to the latest entry if it has the same reason.
      */
     add: write(({ entry, engine }: { readonly entry: NewEntry; readonly engine: string }): Run | undefined =>
       job.get(entry.id) === undefined ? undefined : add(entry, engine),
@@ -287,7 +291,7 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     finish: write(({ id, run: { seq, finishedAt, outcome, error } }: Entry) => {
       finishRun.run(finishedAt, outcome, error, id, seq);
     }),
-    /** `decidedUntil` may be earlier than the stored one. */
+    /** Pauses or resumes a job. `decidedUntil` may be earlier than the stored time. */
     setPaused: write(({ id, paused, decidedUntil, handled }: PauseInput) => {
       setPaused.run(paused ? 1 : 0, decidedUntil, id);
       if (handled !== null) handle(id, handled);
@@ -311,7 +315,7 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
 
 interface RegisterInput {
   readonly changes: readonly (Adoption | OwnerChange | Release | Retirement | Rewind)[];
-  /** The run that makes the changes. */
+  /** The engine run that makes the changes. */
   readonly engine: string;
   readonly members: readonly string[];
   /** True in a cluster. */

@@ -33,11 +33,11 @@ export interface StoredJob {
   readonly paused: boolean;
   /** The latest entry of its history. */
   readonly lastRun: Run | undefined;
-  /** Starts of an earlier run of the engine whose job may not have been added to the queue. */
+  /** Job runs that an earlier engine run started, and whose job may not have been added to the queue. */
   readonly toRedeliver: readonly Run[];
-  /** Runs of the engines in a cluster that have triggers of the job. Empty without a cluster. */
+  /** Ids of the engine runs in a cluster that have triggers of the job. Empty without a cluster. */
   readonly holders: readonly string[];
-  /** Numbers of the runs that other engines have not finished. */
+  /** Numbers of the job's runs that other engines have not finished. */
   readonly running: readonly number[];
 }
 
@@ -47,15 +47,18 @@ export type StartOutcome =
   | { readonly status: "decided" }
   | { readonly status: "overlaps" };
 
-/** A job that gets its first trigger. */
+/** A job that gets its first trigger at this engine. */
 export interface Adoption {
   readonly kind: "adopt";
   readonly id: string;
   readonly functionId: string;
-  /** Not used by the engine. It helps to inspect the file. */
+  /** The settings of the job. The engine does not read them; they help people to inspect the file. */
   readonly config: string;
   readonly now: number;
-  /** Starts of queue jobs since this time are returned. To add them again is safe because of their dedupe key. */
+  /**
+   * Unfinished runs since this time are returned, so that their jobs are added to the queue again. This is safe because
+   * each job has a dedupe key. Undefined if the job has no queue.
+   */
   readonly redeliverFrom: number | undefined;
   /** True if a trusted worker has a trigger. False keeps the stored value. */
   readonly isTrusted: boolean;
@@ -69,8 +72,8 @@ export interface OwnerChange {
 }
 
 /**
- * The job's last trigger was unregistered: it misses no ticks from now on. A restricted connection cannot retire a
- * trusted worker's job.
+ * The job's last trigger was unregistered, so the job misses no ticks from now on. A restricted connection cannot
+ * retire a trusted worker's job.
  */
 export interface Retirement {
   readonly kind: "retire";
@@ -79,7 +82,7 @@ export interface Retirement {
   readonly isTrusted: boolean;
 }
 
-/** The engine has no trigger of the job any more, and others may have. */
+/** This engine has no trigger of the job any more. Other engines may still have triggers of it. */
 export interface Release {
   readonly kind: "release";
   readonly id: string;
@@ -103,7 +106,7 @@ export interface Entry {
 export interface NewEntry {
   readonly id: string;
   readonly run: NewRun;
-  /** Undefined: it decides no tick. */
+  /** Time up to which ticks are decided by this entry. Undefined if the entry decides no tick. */
   readonly decidedUntil: number | undefined;
   /** Absent: unchanged. */
   readonly handled?: HandledTicks;
