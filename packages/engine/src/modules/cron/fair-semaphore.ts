@@ -65,7 +65,7 @@ export class FairSemaphore {
       if (release === undefined) continue;
       runs.waiting.shift()?.(release);
       this.#waiting.delete(key);
-      // The principal's next turn comes after all others.
+      // Inserted again at the end, so that the next turn of this principal comes after the turns of all others.
       if (runs.waiting.length > 0) this.#waiting.set(key, runs);
     }
   }

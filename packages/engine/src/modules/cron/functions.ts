@@ -5,7 +5,7 @@ import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
 import type { CronJobs, CronTrigger } from "./cron-jobs.ts";
 import { describeRun, describeTrigger, runOutput, triggerOutput } from "./outputs.ts";
 
-/** Maximum triggers per page, and triggers described per turn of the event loop. */
+/** Maximum number of triggers per page, and number of triggers that are described in one turn of the event loop. */
 const MAX_TRIGGERS = 10_000;
 const PER_TURN = 100;
 const MAX_RUNS = 100;

@@ -3,7 +3,10 @@ import type { Misfire, Overlap } from "./settings.ts";
 
 /** A tick that could not start within this time has misfired. In milliseconds. */
 export const LATE_MS = 60_000;
-/** Maximum missed ticks that are started, and maximum skipped ticks that are counted. */
+/**
+ * Maximum number of missed ticks that are started, and of skipped ticks that are counted, for each period without
+ * starts.
+ */
 export const MAX_CATCH_UP = 100;
 
 /** State of a job at one time. All times are without the job's jitter. */

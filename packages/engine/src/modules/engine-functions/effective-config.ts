@@ -23,7 +23,7 @@ export interface EffectiveConfig {
     readonly instance: string;
     /** E.g. `config.yaml:12`. */
     readonly where: string;
-    /** By key of the module's block. */
+    /** Settings of the module's block. Their keys are those within the block, without the name of the module. */
     readonly settings: readonly ConfigSetting[];
   }[];
   readonly workers: readonly {

@@ -51,7 +51,7 @@ const MAX_REQUESTS_PER_FUNCTION = 256;
 const MAX_BYTES: QuotaLimits = { each: 32 * 1024 * 1024, restricted: 64 * 1024 * 1024, total: 256 * 1024 * 1024 };
 const BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 5_000, jitter: 0.25 };
 
-/** A call, with everything that is the same for all its attempts. */
+/** A call with the data that all its attempts share. */
 interface Job {
   readonly call: DelegatedCall;
   readonly invocation: HttpInvocation;

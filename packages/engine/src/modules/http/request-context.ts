@@ -33,7 +33,7 @@ export class RequestContext {
   readonly exchange: Exchange;
   /** The config when the request arrived. */
   readonly config: HttpConfig;
-  /** Shared by requests with the same head, unless `ownHead` was called. */
+  /** The request's head. Requests with equal header lines share it, unless `ownHead` was called. */
   head: RequestHead;
   readonly requestId: string;
   readonly span: RequestSpan;

@@ -52,7 +52,7 @@ export interface CronStoreOptions {
 
 /**
  * Stores cron jobs: whether a job is paused, its last runs, and the time up to which its ticks are decided. A tick is a
- * scheduled time; it is decided when its run was started or skipped. Every change is on disk when its call resolves.
+ * scheduled time. It is decided when its run was started or skipped. When a call resolves, its change is on disk.
  */
 export class CronStore {
   readonly #store: Store<CronProcedures>;

@@ -158,7 +158,7 @@ export function tooLarge({ bytes, setting }: BodyLimit, what = "the body"): Refu
   });
 }
 
-/** Returns true if the body is empty. Stops to read at the first byte. */
+/** Returns true if the body is empty. Stops reading at the first byte. */
 export async function isEmpty(request: IncomingMessage, options: Omit<BodyReading, "limit">): Promise<boolean> {
   try {
     return (await readBody(request, { ...options, limit: { bytes: 0, setting: "" } })) === undefined;

@@ -34,8 +34,8 @@ export class Semaphore {
   }
 
   /**
-   * Waits for at most `waitMs`. Resolves with false if the queue is full, the time is over, or `onGone` fired. After
-   * true, `release` must be called.
+   * Waits for at most `waitMs`. Resolves with false in three cases: the queue is full; the time is over; the waiting
+   * request ended, which `onGone` reports. After true, `release` must be called.
    */
   acquire(
     limits: SemaphoreLimits,

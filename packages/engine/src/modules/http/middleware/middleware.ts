@@ -102,7 +102,7 @@ async function resultOf(
   return value;
 }
 
-/** Returns the response as middleware sees it: JSON bodies as values, others as text. */
+/** Returns the response as middleware sees it: a JSON body as a value, any other body as text. */
 function shownResponse({ status, headers, body }: RouteResponse, isStreamed: boolean): unknown {
   const all = emptyFields().all as Record<string, string | string[]>;
   for (let at = 0; at + 1 < headers.length; at += 2) {

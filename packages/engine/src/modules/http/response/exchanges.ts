@@ -16,7 +16,7 @@ export interface Exchange {
   readonly connection: ExchangeConnection;
   /** The channels whose id is the id of the exchange. Undefined if they cannot be opened. */
   channels: ChannelOffer | undefined;
-  /** Creates `channels` when they are first looked up. */
+  /** Creates `channels` at the first lookup. Undefined if there is nothing to create. */
   offerChannels: (() => ChannelOffer) | undefined;
   /** Calls `listener` once when the exchange is over. */
   onEnd(listener: () => void): void;
@@ -101,7 +101,7 @@ class OpenExchange implements Exchange {
 /** The open exchanges. */
 export class Exchanges {
   #open = 0;
-  // Pipelined responses get no event when their connection closes, so the sockets are watched.
+  // A pipelined response that waits for its turn gets no event when its connection closes, so the sockets are watched.
   readonly #connections = new Map<Socket, OpenConnection>();
   readonly #idle: (() => void)[] = [];
   readonly #newId: () => string;

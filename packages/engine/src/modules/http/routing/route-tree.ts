@@ -1,6 +1,6 @@
 import { coverStep, overlapStep, type RoutePattern, type Segment, type Step } from "./route-pattern.ts";
 
-/** An entry of a tree. */
+/** A route pattern in the tree, with its owner. */
 export interface TreeEntry {
   readonly pattern: RoutePattern;
   readonly owner: string;
