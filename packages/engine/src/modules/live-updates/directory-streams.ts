@@ -65,7 +65,7 @@ export class DirectoryStreams {
   }
 
   #changed(change: DirectoryChange): void {
-    // The listing of a worker names what it registered.
+    // A change of a worker's registrations changes the worker's own listing, which contains them.
     const kind = change.kind === "registrations" ? "worker" : change.kind;
     if (kind === "stream") {
       if (this.#counters.subscribers === 0) return;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { adapterConfigSchema } from "../../items/adapter-config.ts";
 
-/** Maximum size of a value's JSON, in bytes. A response of at most 16 MiB contains the new and the old value. */
+/** Maximum size of a value's JSON, in bytes: a response has at most 16 MiB and contains the new and the old value. */
 const MAX_VALUE_BYTES = 8 * 1024 * 1024;
 
 /** Schema of the `config` of an `svc-state` entry. */

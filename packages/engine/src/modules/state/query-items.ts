@@ -5,7 +5,10 @@ import { itemLine } from "../../items/entry-json.ts";
 import type { Item, ItemStore } from "../../items/item-store.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 
-/** Maximum items, scopes and bytes that one call reads. A value of 8 MiB more still fits in a response of 16 MiB. */
+/**
+ * Maximum items, scopes and bytes that one call reads. The last value may exceed the bytes by up to 8 MiB. The response
+ * then still fits in 16 MiB.
+ */
 const MAX_SCANNED = 10_000;
 const MAX_SCOPES = 200;
 const MAX_BYTES = 6 * 1024 * 1024;
@@ -25,7 +28,7 @@ interface QueryInput {
   readonly exclude_system: boolean;
 }
 
-/** The last item that was read; without a key, the scope was read to its end. */
+/** The last item that was read. If `key` is missing, all items of the scope were read. */
 interface Position {
   readonly scope: string;
   readonly key?: string;
@@ -74,7 +77,7 @@ interface Range {
   readonly excludeSystem: boolean;
 }
 
-/** Yields the items of the range, and each scope without an item at its end. */
+/** Yields the items of the range. After the last item of a scope, yields the scope with `item` undefined. */
 async function* itemsOf(
   store: ItemStore,
   { scope, prefix, query, from, excludeSystem }: Range,
@@ -96,7 +99,7 @@ async function* itemsOf(
   }
 }
 
-/** Lets the engine do other work, since a store may answer without a wait. Rejects if the call was cancelled. */
+/** Lets the engine do other work, because a store may respond without a wait. Rejects if the call was cancelled. */
 async function pause(signal: AbortSignal): Promise<void> {
   await nextTurn();
   signal.throwIfAborted();

@@ -35,8 +35,8 @@ export interface ChangeListener {
   /** Called if it is unknown whether the writes with these notices were stored, and with them their deliveries. */
   unclear(notices: readonly Notice[]): void;
   /**
-   * Called for each stored write that changed an item, whichever engine made it. `origin` is that of the write's
-   * notice. Changes of a key come in order.
+   * Called for each stored write of this engine or another engine that changed an item. `origin` is the origin in the
+   * write's notice. Changes of a key come in order.
    */
   changed(changes: readonly NumberedChange[], origin: string | undefined): void;
 }
@@ -83,7 +83,8 @@ export class Writes {
     this.#clock = options.clock;
     this.#listener = options.listener;
     this.#onExpiry = options.onExpiry;
-    // Until the store closes. Before a write's promise settles, so that the caller sees its effects.
+    // Listens until the store closes. The store calls this before a write's promise settles, so that the caller sees
+    // the effects of the write.
     this.#store.onApplied(({ written: { changes, item }, origin }) => {
       if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
       if (changes.length > 0) this.#listener.changed(changes, origin);

@@ -4,12 +4,12 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { StreamAuthentication, StreamClient } from "../../kernel/stream-contract.ts";
 
-/** Timeout of the function, in milliseconds. */
+/** Timeout of the auth function, in milliseconds. */
 const AUTH_TIMEOUT_MS = 5_000;
 const AUTHENTICATION_FAILED = 4401;
 const FORBIDDEN = 4403;
 
-/** Result of the function. Strict, because another result, e.g. `{error: …}`, must not admit the client. */
+/** Result of the auth function. Unknown members are rejected, because e.g. `{error: …}` must not admit the client. */
 const verdictSchema = z.strictObject({
   context: z.unknown().optional(),
   system_streams: z.boolean().nullish(),

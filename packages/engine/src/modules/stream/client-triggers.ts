@@ -17,7 +17,7 @@ import {
   refuseWithoutRights,
 } from "./trigger-settings.ts";
 
-/** Maximum number of pending leaves per leave trigger. Further ones are dropped. */
+/** Maximum number of pending leaves (events of ended subscriptions) per leave trigger. Further leaves are dropped. */
 const MAX_WAITING_LEAVES = 100_000;
 const MAX_PARALLEL_LEAVES = 16;
 /** Maximum time that stopping the module waits for pending leaves, in milliseconds. */
@@ -146,7 +146,7 @@ export class JoinTriggers {
   }
 }
 
-/** Null admits the client, as published, and so does an object without `unauthorized`. */
+/** Null allows the join, for compatibility with published clients. An object without `unauthorized` allows it too. */
 function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
   if (answer === null) return "allowed";
   if (typeof answer !== "object" || Array.isArray(answer)) return "malformed";
@@ -217,7 +217,7 @@ export class LeaveTriggers {
     for (const [binding, queue] of this.#queues) {
       if (!watches(binding, leave)) continue;
       message ??= clientMessage(leave);
-      // A unique key per leave, because leaves need no order among each other.
+      // The key of each leave is unique, because leaves need no order: only deliveries with the same key are in order.
       queue.push(String(this.#leaves++), { leave, message }, LEAVE_BYTES + message.byteLength);
     }
   }

@@ -5,7 +5,7 @@ import { type AdapterConfig, adapterConfigSchema } from "../../items/adapter-con
 
 /** Default maximum size of an item's JSON, in bytes: 1 MiB, the size of a client's buffer. */
 const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
-/** A response of at most 16 MiB contains the new and the old item. */
+/** Highest value of `max_value_bytes`: a response has at most 16 MiB and contains the new and the old item. */
 const HIGHEST_MAX_VALUE_BYTES = 7 * 1024 * 1024;
 const DEFAULT_JOIN_TIMEOUT_MS = 5_000;
 const LONGEST_JOIN_TIMEOUT_MS = 60_000;

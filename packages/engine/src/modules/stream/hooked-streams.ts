@@ -14,7 +14,8 @@ export interface HookedStreamsOptions {
 
 /**
  * Streams whose items are stored by functions of workers. Every write is published, because only the function knows
- * whether anything changed; as `create` if the function reports no old value. Items have no versions.
+ * whether anything changed. The event is `create` if the function returns no old value, otherwise `update`. Items have
+ * no versions.
  */
 export class HookedStreams implements StreamBackend {
   readonly #hooks: Hooks;

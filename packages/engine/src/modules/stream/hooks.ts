@@ -14,8 +14,8 @@ const MAX_REMEMBERED_STREAMS = 10_000;
 /**
  * Hooked streams: functions of workers with the literal ids `stream::set(<name>)` and so on store their items. A stream
  * is hooked from the first registration of such a function until the module stops. While the functions are not
- * registered, its operations fail, because a write to the local store would be lost to the worker. Streams in the
- * config are hooked from the start.
+ * registered, operations on the stream fail. They do not use the engine's store instead, because the worker would never
+ * see such a write. Streams in the config are hooked from the start.
  */
 export class Hooks {
   readonly #directory: Directory;

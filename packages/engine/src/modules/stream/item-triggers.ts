@@ -15,7 +15,7 @@ import {
   refuseWithoutRights,
 } from "./trigger-settings.ts";
 
-/** Maximum number of pending events per trigger. Further ones are dropped. */
+/** Maximum number of pending events per trigger. Further events are dropped. */
 const MAX_WAITING_EVENTS = 10_000;
 /** Maximum number of groups that a trigger handles concurrently. */
 const MAX_PARALLEL_GROUPS = 16;

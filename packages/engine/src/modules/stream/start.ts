@@ -34,7 +34,8 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     const triggers = new ItemTriggers({ clock, log, telemetry, waitingBytes });
     const joins = new JoinTriggers({ clock, log, telemetry, config: () => config });
     const leaves = new LeaveTriggers({ clock, log, telemetry, waitingBytes });
-    // Register the trigger types before clients can join. Triggers that wait for their type are bound in the same turn.
+    // Register the trigger types before clients can join, so that no join misses its triggers. Triggers that wait for
+    // their type are bound in the same turn of the event loop.
     provideTriggers(context, { triggers, joins, leaves });
     const metrics = new StreamMetrics();
     context.telemetry.provideMeasurements(() => metrics.measure());
@@ -73,7 +74,7 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     provideStreamFunctions(context, streams);
     return {
       reconfigure(next) {
-        // Restart, because a file cannot be opened twice.
+        // Restart if the stores change, because the new stores may use the same file, which cannot be opened twice.
         if (!keepsStores(config, next)) return "restart";
         const { authFunction } = config;
         config = next;
@@ -91,7 +92,7 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
         await stores.close();
         events.stop();
         publisher.stop();
-        // Stopping the publisher has ended subscriptions.
+        // Stopping the publisher has ended all subscriptions, so wait until the leave triggers were called.
         await leaves.settle();
         hooks.stop();
       },

@@ -27,7 +27,7 @@ import type { StreamEvents } from "./stream-events.ts";
 const MAX_LIST_BYTES = 15 * 1024 * 1024;
 /** Maximum size of the values in a page, in bytes. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-/** Never reached before the limit in bytes: an item and its comma have at least 2 bytes. */
+/** Has no effect: the limit in bytes is always reached first, because an item and its comma have at least 2 bytes. */
 const MAX_SNAPSHOT_ITEMS = MAX_LIST_BYTES;
 
 const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = {
@@ -37,7 +37,7 @@ const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = {
 };
 const NO_CAUSE: Cause = { traceparent: undefined, baggage: undefined };
 
-/** A write of this module, from its request to its answer. */
+/** A write of this module, from its request to its response. */
 class OwnWrite {
   readonly cause: Cause;
   #seq: number | undefined;
@@ -47,7 +47,7 @@ class OwnWrite {
     this.cause = cause;
   }
 
-  /** Keeps what `publish` returns or throws for the answer. */
+  /** Calls `publish`. Stores its result or its error for `publishedSeq`. */
   publish(publish: () => number | undefined): void {
     try {
       this.#seq = publish();
@@ -92,7 +92,7 @@ export class StoredStreams implements StreamBackend {
         return [store, new ExpirySweep({ store, clock, log, remove })];
       }),
     );
-    // Until the stores close.
+    // Listens until the stores close.
     for (const store of stores.all) store.onApplied((applied) => this.#applied(store, applied));
   }
 
@@ -204,7 +204,8 @@ export class StoredStreams implements StreamBackend {
     const scope = scopeOf(stream, group);
     if (id !== undefined) {
       const item = await store.get(scope, id);
-      // Subscribers of an item need no events of other items, so these count as already contained in the snapshot.
+      // Subscribers of an item need no events of other items. So other items get the highest version: their events then
+      // count as contained in the snapshot.
       return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER) };
     }
     const page = await store.page(scope, {
@@ -289,7 +290,7 @@ export class StoredStreams implements StreamBackend {
     };
   }
 
-  /** Publishes the changes of a stored write, whichever engine made it. Called in the order of the writes. */
+  /** Publishes the changes of a stored write of this engine or another engine. Called in the order of the writes. */
   #applied(store: ItemStore, { written, mark }: AppliedItem): void {
     if (written.item?.expiresAt !== undefined) this.#sweeps.get(store)?.note(written.item.expiresAt);
     const own = mark instanceof OwnWrite ? mark : new OwnWrite(NO_CAUSE);
@@ -310,7 +311,8 @@ export class StoredStreams implements StreamBackend {
     store: ItemStore,
     { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number },
   ): Promise<void> {
-    // On a conflict the item was written meanwhile, and that write also published the deletion of the expired item.
+    // A conflict needs no handling: the item was written meanwhile, and that write has also published the deletion of
+    // the expired item.
     return store
       .delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined })
       .then(() => {}, this.#failed(store, namesOfScope(scope), undefined));

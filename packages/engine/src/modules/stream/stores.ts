@@ -2,7 +2,7 @@ import type { ItemStore } from "../../items/item-store.ts";
 import { matchesNamePattern } from "./names.ts";
 
 export interface StoresOptions {
-  /** Store of all other streams. */
+  /** Store of all streams that are not in `memoryStreams`. */
   readonly store: ItemStore;
   /** Store of the streams in `memoryStreams`; undefined if there are none. */
   readonly memory: ItemStore | undefined;

@@ -31,8 +31,8 @@ export interface Cause {
 }
 
 /**
- * Storage of a stream's items. Each method returns the result of the function with its name. Writes publish their
- * changes.
+ * Storage of a stream's items. Each method returns the result of the function `stream::*` with the same name. Writes
+ * publish their changes.
  */
 export interface StreamBackend {
   get(address: ItemAddress, cause: Cause): Promise<Payload>;

@@ -5,7 +5,7 @@ import { deleteManyInput } from "../inputs.ts";
 import { originOf, type StateServices } from "../state-services.ts";
 import type { WriteOrigin, Writes } from "../writes.ts";
 
-/** Maximum items and bytes per step. The items' values are read before they are deleted. */
+/** Maximum items and bytes per step. Bytes are limited because each step reads the items with their values first. */
 const BATCH_ITEMS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 

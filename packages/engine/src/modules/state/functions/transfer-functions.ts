@@ -66,8 +66,8 @@ export function provideTransferFunctions(
     input: z.strictObject({ name: snapshotNameSchema.optional() }),
     output: z.object({ file: z.string(), bytes: z.int().min(0) }),
     async handle({ name }) {
-      // Each snapshot reads the whole store in its own thread, and two with the same name would not see each other's
-      // file.
+      // One snapshot at a time, for two reasons: each reads the whole store in a thread of its own; two snapshots with
+      // the same name would not notice each other's file.
       if (isSnapshotRunning)
         throw new CallError("overloaded", "another snapshot is running; try again when it is done");
       isSnapshotRunning = true;

@@ -17,8 +17,8 @@ export interface ImportCounts {
 const BATCH_LINES = 200;
 const BATCH_BYTES = 1024 * 1024;
 /**
- * Maximum length of a line without its value, in characters: names with every character escaped, and room for unknown
- * members.
+ * Maximum length of a line without its value, in characters. It is enough for names whose characters are all escaped,
+ * and for some unknown members.
  */
 const LINE_MARGIN_CHARACTERS = 64 * 1024;
 
@@ -87,7 +87,7 @@ export async function importLines(parts: {
   }
 }
 
-/** Stores the lines before the invalid one. If that fails, returns its error instead. */
+/** Stores the lines before the invalid line. Returns `thrown`, or the error of storing these lines if that fails. */
 async function afterFlush(thrown: unknown, flush: () => Promise<void>): Promise<unknown> {
   try {
     await flush();
@@ -109,8 +109,8 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
       await atLines(lines, () => parts.writes.setMany(requestsOf(lines), parts.origin));
       parts.counts.imported += lines.length;
     } catch (thrown) {
-      // Small lines may replace values that are together too large for one batch. Nothing was written then, so split
-      // the batch.
+      // Small lines may replace values that are together too large for one batch. After this error nothing was written,
+      // so split the batch and try again.
       if (lines.length === 1 || !CallError.is(thrown) || thrown.code !== "payload_too_large") throw thrown;
       const middle = Math.ceil(lines.length / 2);
       await STORE.overwrite(lines.slice(0, middle), parts);
@@ -118,7 +118,8 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
     }
   },
   /**
-   * Separate concurrent writes, which the store syncs together. A write to an existing item conflicts and is skipped.
+   * Makes a separate write for each line. The writes are concurrent, so the store syncs them together. A write to an
+   * existing item fails with a conflict, and its line is skipped.
    */
   async skip(lines, { writes, origin, counts }) {
     const outcomes = await Promise.allSettled(lines.map(({ request }) => writes.set(request, origin)));

@@ -36,8 +36,8 @@ export interface DeliveriesParts {
   /** Whether a worker propagates the traceparent of a call to its own calls. */
   readonly propagatesTrace: (workerId: string) => boolean;
   /**
-   * Resolves with whether this engine delivers the watcher's changes, after all writes so far. Undefined: no other
-   * engine can.
+   * Resolves after all earlier writes, with true if this engine delivers the changes of the watcher. Undefined without
+   * a cluster, because no other engine can deliver them.
    */
   readonly isClaimed: (() => Promise<boolean>) | undefined;
   /** Resolves when an earlier instance for the same watcher has no deliveries in flight. */
@@ -45,12 +45,12 @@ export interface DeliveriesParts {
 }
 
 /**
- * Runs the deliveries of a binding: those of an item one after another in order of version, those of different items
- * concurrently.
+ * Runs the deliveries of a binding. Deliveries of the same item run one after another, in order of version. Deliveries
+ * of different items run concurrently.
  *
- * A delivery is acknowledged in the outbox before the next one of its item starts. So after a crash, only the last one
- * of each item may be repeated. Deliveries come from memory as long as they fit in the window. Otherwise they are read
- * from the outbox page by page, until memory has caught up with it.
+ * A delivery is acknowledged in the outbox before the next delivery of its item starts. So after a crash, only the last
+ * delivery of each item may be repeated. Deliveries come from memory as long as they fit in the window. Otherwise they
+ * are read from the outbox page by page, until all deliveries in the outbox are in memory.
  */
 export class Deliveries {
   readonly #parts: DeliveriesParts;
@@ -66,14 +66,14 @@ export class Deliveries {
   #behind = true;
   #reading = false;
   /**
-   * Number of `rereadOutbox` calls. A page that was requested before the last one does not prove that memory has caught
-   * up.
+   * Number of `rereadOutbox` calls. A page that was requested before the last call may lack deliveries, so it does not
+   * prove that all deliveries are in memory.
    */
   #rereads = 0;
   #readFailures = 0;
   /** All deliveries up to this sequence number were read from the outbox, so `add` ignores them. */
   #readTo = 0;
-  /** Highest sequence number that was added while behind. It must be read from the outbox. */
+  /** Highest sequence number passed to `add` while `#behind` was true. That delivery must be read from the outbox. */
   #addedTo = 0;
   /** True if no worker provides the function. Reset by `wake`. */
   #missing = false;
@@ -172,7 +172,7 @@ export class Deliveries {
     while (this.#mayBegin) void this.#serve(this.#window.take() as Entry);
   }
 
-  /** An engine that was cut off learns of changes that another one has delivered meanwhile. */
+  /** Asks first, because an engine that was cut off from the cluster may not know what another engine has delivered. */
   async #beginIfClaimed(isClaimed: () => Promise<boolean>): Promise<void> {
     const { watcher, log } = this.#parts;
     this.#isAsking = true;
@@ -208,7 +208,7 @@ export class Deliveries {
       for (const delivery of page) this.#window.add(delivery);
       this.#readTo = this.#window.highest;
       if (page.length === 0 && this.#addedTo <= this.#readTo && rereads === this.#rereads) this.#behind = false;
-      // Added deliveries that are not in the outbox were already acknowledged or discarded.
+      // The outbox has no more deliveries. Deliveries that were added but are not in it were acknowledged or discarded.
       if (page.length === 0) this.#addedTo = 0;
     } catch (error) {
       this.#readFailures += 1;
@@ -303,7 +303,8 @@ export class Deliveries {
     entry.tries += 1;
     switch (failure) {
       case "missing":
-        // The function may have been registered meanwhile. Then no further wake will come, so retry.
+        // If `wake` was called during the call, the function may have been registered. No further `wake` may come, so
+        // retry.
         if (wakes !== this.#wakes) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
         this.#missing = true;
         entry.tries = 0;

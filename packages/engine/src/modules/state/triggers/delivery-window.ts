@@ -31,7 +31,9 @@ interface Lane {
   busy: boolean;
 }
 
-/** Deliveries of a binding in memory: in order per item; items in the order in which they became ready. */
+/**
+ * Deliveries of a binding in memory. Deliveries of an item stay in order. The item that became ready first is first.
+ */
 export class DeliveryWindow {
   readonly #budget: DeliveryBudget;
   readonly #lanes = new Map<string, Lane>();
@@ -70,7 +72,7 @@ export class DeliveryWindow {
     return this.#ready.size > 0;
   }
 
-  /** Adds a delivery, sorted by sequence number among those of its item that are not running. */
+  /** Adds a delivery. Sorts it by sequence number among the deliveries of its item that are not running. */
   add(delivery: Delivery): void {
     const { scope, key, previous, json } = delivery.change;
     const item = itemName(scope, key);

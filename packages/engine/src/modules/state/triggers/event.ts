@@ -1,7 +1,7 @@
 import { Payload } from "@svc-runtime/protocol";
 import type { ItemChange } from "../../../items/outbox.ts";
 
-/** Maximum size of both values in an event, in bytes. A frame has 16 MiB; each value alone fits. */
+/** Maximum size of both values in an event together, in bytes: a frame has at most 16 MiB. Each value alone fits. */
 const MAX_VALUES_BYTES = 15.5 * 1024 * 1024;
 
 /**

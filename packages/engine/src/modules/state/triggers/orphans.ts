@@ -24,20 +24,22 @@ interface Orphan {
   readonly onDiscarded: () => void;
   readonly cancel: () => void;
   added: number;
-  /** Number of deliveries that were pending when it was added. */
+  /** Number of deliveries that were pending when the orphan was added. */
   waiting: number;
-  /** Time at which it is discarded; undefined after this was logged. */
+  /** Time at which the orphan is discarded; undefined after this time was logged. */
   unreportedUntil: number | undefined;
 }
 
 export interface OrphanOptions {
   /** Set if deliveries of further writes must be stored. */
   readonly filter?: StateTriggerSettings;
-  /** Called when it is discarded. */
+  /** Called when the orphan is discarded. */
   readonly onDiscarded?: () => void;
-  /** Number of pending deliveries. Default 0; counts only with a filter. */
+  /** Number of pending deliveries. Default 0. Without a filter, it has no effect. */
   readonly waiting?: number | undefined;
-  /** True if its worker disconnected in this run. With the first pending delivery, the time of discarding is logged. */
+  /**
+   * True if its worker disconnected in this run. If so, the time of discarding is logged at the first pending delivery.
+   */
   readonly isAway?: boolean;
 }
 
@@ -118,7 +120,7 @@ export class Orphans {
     this.#orphans.clear();
   }
 
-  /** Delays counting, because all bindings of a worker lapse together. */
+  /** Delays counting, so that one count covers all bindings of a worker, which lapse together. */
   #countSoon(id: string): void {
     this.#uncounted.add(id);
     if (this.#counting) return;
@@ -145,7 +147,7 @@ export class Orphans {
   #counted(id: string, found: number): void {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined || found === 0) return;
-    // Subtract those that were added since.
+    // Subtract the deliveries that were added since it became an orphan, because `added` counts them.
     orphan.waiting = Math.max(0, found - orphan.added);
     this.#reportKept(orphan);
   }

@@ -20,7 +20,7 @@ export interface SharedTrigger {
 interface Held {
   readonly trigger: SharedTrigger;
   isDelivering: boolean;
-  /** True while another engine may deliver, because the trigger's worker is away. */
+  /** True while another engine may deliver, because the trigger's worker is disconnected from this engine. */
   hasYielded: boolean;
 }
 
@@ -33,15 +33,15 @@ export interface SharedTriggersParts {
 }
 
 /**
- * The state triggers of a cluster. Each is a watcher in the store, so that every engine stores the changes for it. Of
- * the engines that have the trigger, the store chooses the one that delivers.
+ * The state triggers of a cluster. Each trigger is a watcher in the store, so that every engine stores the changes for
+ * it. If several engines have the trigger, the store chooses one of them to deliver the changes.
  */
 export class SharedTriggers {
   readonly orphans: Orphans;
   readonly #parts: SharedTriggersParts;
   readonly #known = new Map<string, { readonly state: WatcherState; readonly unindex: Undo }>();
   readonly #held = new Map<string, Held>();
-  /** The last write about a watcher, so that writes about one are in order. */
+  /** The last write about each watcher. The next write waits for it, so that writes about a watcher stay in order. */
   readonly #tails = new Map<string, Promise<void>>();
   readonly #timers = new Set<() => void>();
   #unlisten: Undo = () => {};
@@ -50,7 +50,7 @@ export class SharedTriggers {
   constructor(parts: SharedTriggersParts) {
     this.#parts = parts;
     const { watchers, outbox } = parts;
-    // Another engine may have its trigger by now.
+    // Use `drop`, which deletes nothing if another engine has the trigger by now.
     const discard = async (id: string): Promise<number> => (await watchers.drop(id)) ?? 0;
     this.orphans = new Orphans({
       ...parts,
@@ -85,7 +85,7 @@ export class SharedTriggers {
     this.#write(id, () => this.#watch(held));
   }
 
-  /** `how`: why the trigger ends; undefined if only this module releases it. */
+  /** `how`: how the trigger ended. Undefined if the trigger has not ended, because the module stops or rebinds it. */
   remove(id: string, how: { readonly isTrusted: boolean; readonly isKept: boolean } | undefined): void {
     const held = this.#held.get(id);
     if (held === undefined) return;
@@ -94,7 +94,8 @@ export class SharedTriggers {
     const ended = held.trigger.end();
     this.#write(id, async () => {
       await ended;
-      // It may have been registered again meanwhile. When the module stops, this run leaves the store.
+      // Do nothing if the trigger has not ended, or was registered again meanwhile. If the module stops, the store
+      // releases all triggers of this run.
       if (how === undefined || this.#held.has(id)) return;
       const deliveries = (await watchers.unwatch({ id, ...how })) ?? 0;
       const { name } = held.trigger.watcher;
@@ -103,11 +104,11 @@ export class SharedTriggers {
     });
   }
 
-  /** Call when a trigger's worker disconnects, or is back. */
+  /** Call when a trigger's worker has disconnected, or has connected again. */
   noteAway(id: string, isAway: boolean): void {
     const held = this.#held.get(id);
     if (held === undefined || held.hasYielded === isAway) return;
-    // Also if no other engine has the trigger yet: its worker may connect to another one.
+    // Yield also if no other engine has the trigger yet, because the worker may connect to another engine next.
     held.hasYielded = isAway;
     if (!isAway) {
       this.#write(id, () => this.#watch(held));
@@ -151,19 +152,19 @@ export class SharedTriggers {
     }
     const held = this.#held.get(id);
     if (held === undefined) return;
-    // While it has yielded, it delivers nothing, so that another engine may begin at any time.
+    // While the trigger has yielded, this engine delivers nothing, so that another engine may begin at any time.
     const isOurs = state?.claimedBy === watchers.run && !held.hasYielded;
     if (isOurs && !held.isDelivering) {
       held.isDelivering = true;
       held.trigger.begin();
     } else if (state?.claimedBy !== watchers.run && held.isDelivering) {
-      // Another engine got the trigger just before the worker was back here.
+      // Another engine got the trigger just before the worker connected to this engine again.
       held.isDelivering = false;
       void held.trigger.end();
     }
   }
 
-  /** Writes after the earlier writes about the watcher, and tries until it works. */
+  /** Runs the write after the earlier writes about the watcher. Retries it until it succeeds. */
   #write(id: string, write: () => Promise<void>): void {
     const before = this.#tails.get(id) ?? Promise.resolve();
     const tail = before

@@ -22,13 +22,13 @@ import { WriteCauses } from "./write-causes.ts";
 /** Maximum number of chained deliveries. A write that would trigger a further one is rejected. */
 const MAX_DEPTH = 16;
 
-/** Time for running calls when the module stops, in milliseconds. The module itself has twice that. */
+/** Time that running calls get when the module stops, in milliseconds. The engine gives the module twice this time. */
 const STOP_GRACE_MS = 5_000;
 
-/** File in the data folder, beside the database. */
+/** File with the list of state triggers. It is in the data folder, next to the database. */
 const REMEMBERED_FILE = "state-triggers.json";
 
-/** Prefix of the entries of bindings that only restricted connections registered. Other entries are JSON. */
+/** Prefix in this file for bindings that only restricted connections registered. Entries without it are JSON. */
 const RESTRICTED = "restricted ";
 
 /** Calls functions when items change. See README.md. */
@@ -66,14 +66,14 @@ export class StateTriggers implements ChangeListener {
     this.#store = store;
     this.#causes = new WriteCauses(clock);
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
-    // Each running call adds a listener.
+    // No maximum, because each running call adds a listener.
     setMaxListeners(0, this.#signal);
     const { outbox, sharedWatchers: watchers } = store;
     this.#shared =
       watchers === undefined ? undefined : new SharedTriggers({ watchers, outbox, index: this.#index, clock, log });
     this.#orphans = this.#shared?.orphans ?? new Orphans({ index: this.#index, outbox, clock, log });
-    // Nothing is saved for an in-memory store, because its deliveries do not survive either. In a cluster, the store has
-    // the list.
+    // The list is not saved in two cases: deliveries in an in-memory store do not survive a restart anyway; in a
+    // cluster, the store has the list.
     this.#remembered =
       store.durability === "memory" || this.#shared !== undefined
         ? undefined
@@ -122,7 +122,7 @@ export class StateTriggers implements ChangeListener {
       depth,
       chain: cause?.chain ?? [],
     });
-    // In a cluster the store finds the watchers, because others may have been stored by now.
+    // In a cluster the store itself finds the watchers, because further watchers may be stored before the write is.
     return { watchers: this.#shared === undefined ? watchers : [], origin: text };
   }
 
@@ -293,7 +293,7 @@ export class StateTriggers implements ChangeListener {
         if (deliveries > 0)
           log.info("state trigger removed; its pending deliveries are discarded", { trigger, deliveries });
       },
-      // The next start adds them as orphans and discards them later.
+      // The next start adds the watcher as an orphan, and its deliveries are discarded later.
       (error: unknown) => log.warn("failed to discard deliveries of a state trigger", { trigger, error }),
     );
   }

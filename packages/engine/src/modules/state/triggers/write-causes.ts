@@ -3,7 +3,7 @@ import type { WriteOrigin } from "../writes.ts";
 import { deliveryIn, withDelivery } from "./delivery-baggage.ts";
 import { type ChainLink, childTraceparent, type DeliveryOrigin, extendChain } from "./origin.ts";
 
-/** Limits for remembered deliveries that have ended: a handler's later writes are still caused by its delivery. */
+/** Limits for remembering deliveries that have ended. A handler may go on writing after its delivery has ended. */
 const MAX_REMEMBERED = 10_000;
 const REMEMBER_MS = 10 * 60_000;
 
@@ -33,16 +33,18 @@ interface Running extends Cause {
 
 /**
  * Tracks which writes a trigger delivery caused, to stop trigger loops. Each delivery has its own span in the trace of
- * its write, and the baggage names it. A write was caused by a delivery if its trace context contains the delivery's
- * span or baggage. The trace id alone is not enough: a function may write many items in one trace without a loop. The
- * baggage is needed if telemetry is recorded, because every call then has its own span.
+ * the write that triggered it, and its baggage contains the id of this span. A write was caused by a delivery if the
+ * write's trace context contains the delivery's span, or the write's baggage names this span. The trace id alone is not
+ * enough, because a function may write many items in one trace without a loop. The span alone is not enough either: if
+ * telemetry is recorded, every call has a span of its own.
  *
- * For clients that do not propagate the trace context, the worker counts: a write of the worker that runs a delivery
- * was caused by it if the write is in the same trace, or would trigger the same watcher with the same item.
+ * Some clients do not propagate the trace context. For them, a write counts as caused by a delivery if the worker that
+ * runs the delivery made the write, and one of two conditions holds: the write is in the same trace; the write would
+ * trigger the same watcher with the same item.
  */
 export class WriteCauses {
   readonly #clock: Clock;
-  /** Causes by `traceId-spanId`, in the order of their start. */
+  /** Causes by `traceId-spanId`. The cause that was remembered first is first. */
   readonly #bySpan = new Map<string, Cause & { readonly endsAt: number }>();
   /** Running deliveries by worker, for workers that do not propagate the trace context. */
   readonly #byWorker = new Map<string, Set<Running>>();
@@ -52,8 +54,8 @@ export class WriteCauses {
   }
 
   /**
-   * `recorded` is the traceparent of the delivery's recorded span. If nothing is recorded, it is that of the write or
-   * undefined.
+   * `recorded` is the traceparent of the delivery's recorded span. If nothing is recorded, it is the traceparent of the
+   * write, or undefined.
    */
   begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): TrackedDelivery {
     const traceparent =
@@ -76,7 +78,7 @@ export class WriteCauses {
         };
       },
       end: () => {
-        // Remember it from now on, because it may have run for a long time.
+        // Remember the cause again, so that `REMEMBER_MS` begins now. The delivery may have run for a long time.
         this.#remember(span, cause);
         leave();
       },
