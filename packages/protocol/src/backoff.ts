@@ -22,7 +22,7 @@ export interface BackoffOptions {
 export function backoffMs(options: BackoffOptions, failures: number, random: () => number = Math.random): number {
   const { firstMs, maxMs, jitter, growth = "exponential", factor = 2 } = options;
   const growthFactor = growth === "exponential" ? factor ** (failures - 1) : growth === "linear" ? failures : 1;
-  // 0 times infinity is NaN.
+  // After many failures the growth factor is infinite, and 0 times infinity would be NaN.
   const delayMs = firstMs === 0 ? 0 : Math.min(maxMs, firstMs * growthFactor);
   return Math.round(Math.min(maxMs, delayMs * (1 - jitter + 2 * jitter * random())));
 }

@@ -22,8 +22,8 @@ export interface CallErrorOptions {
 const brand = Symbol.for("svc.CallError");
 
 /**
- * The error of a failed call: a code to branch on, a message for people, data in `details`. `code` is one of the
- * error-code table or a handler's own.
+ * The error of a failed call: a code to branch on, a message for people, data in `details`. `code` is a code from
+ * `error-codes.ts`, or a code that the handler chose.
  */
 export class CallError extends Error {
   readonly code: string;
@@ -44,7 +44,7 @@ export class CallError extends Error {
     return factsOf(this.code).retryable;
   }
 
-  /** Whether the function may have run: `details.executed`, else the value for the code. */
+  /** Whether the function may have run: `details.executed`, or the value for the code if that is not set. */
   get executed(): Executed {
     const own = this.details?.executed;
     return own === "no" || own === "unknown" || own === "yes" ? own : factsOf(this.code).executed;
@@ -59,8 +59,9 @@ export class CallError extends Error {
   }
 
   /**
-   * Converts a thrown value: a CallError is returned unchanged, an Error becomes `invocation_failed` with its message
-   * and stack.
+   * Converts a thrown value. Returns a CallError unchanged. An Error keeps its message and its stack, and also its
+   * `code` if that begins with a lower-case letter. Any other value, and an Error without such a code, becomes
+   * `invocation_failed`.
    */
   static from(thrown: unknown): CallError {
     if (CallError.is(thrown)) return thrown;

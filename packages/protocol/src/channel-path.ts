@@ -1,6 +1,6 @@
 import type { ChannelRef } from "./channel-ref.ts";
 
-/** Returns path and query of that end's WebSocket, below the bridge's address. */
+/** Returns the path and query of the channel end's WebSocket, relative to the address of the bridge. */
 export function channelPath({ channel_id, access_key, direction }: ChannelRef): string {
   return `/ws/channels/${encodeURIComponent(channel_id)}?key=${encodeURIComponent(access_key)}&dir=${direction}`;
 }

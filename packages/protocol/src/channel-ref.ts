@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Reference to one end of a channel in a payload. Its owner may open that end, once. Both ends of a channel share id
- * and key. The engine's function `engine::channels::create` creates them.
+ * Reference to one end of a channel, sent in a payload. A worker that has the reference may open this end once. The
+ * references to both ends of a channel have the same id and key. `engine::channels::create` creates both references.
  */
 export const channelRefSchema = z.object({
   /** UUID. */

@@ -1,4 +1,4 @@
-// What clients need. Pages load it, so it imports neither the schema library nor code for the engine's side.
+// The exports for clients. Web pages load this file, so it imports neither the schema library nor code for the engine.
 
 export { type BackoffOptions, backoffMs } from "./backoff.ts";
 export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";

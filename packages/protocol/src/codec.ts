@@ -19,7 +19,7 @@ export interface DecodeOptions {
   readonly payloadIsLast: boolean;
 }
 
-/** Why a frame is not a message. Contains the readable members, so that the sender learns which call it was. */
+/** Why a frame is not a message. Contains the readable members, so that the error to the sender can name the call. */
 export interface UndecodableFrame {
   readonly type: "undecodable";
   readonly error: CallError;
@@ -32,7 +32,9 @@ export interface UndecodableFrame {
 }
 
 const PAYLOAD_MEMBERS = ["data", "result", "metadata"] as const;
-/** Frames above this many bytes are forwarded as bytes, if the sender allows it. Below, strings are cheaper. */
+/**
+ * Larger frames are forwarded as bytes if the sender declared `payload_last`. For smaller frames, strings are cheaper.
+ */
 const LARGE_FRAME_BYTES = 2048;
 /** A large frame is decoded without its payload only if the envelope fits into this many bytes. */
 const LARGE_FRAME_HEAD_BYTES = 2048;
@@ -76,7 +78,7 @@ export function decodeFrameBytes(
   return decodeFrame(toText(bytes), options);
 }
 
-/** Copies strings that outlive the call: a slice would keep the whole frame in memory. */
+/** Copies strings that are kept after decoding, because a slice would keep the whole frame in memory. */
 function detach(envelope: Envelope): void {
   for (const member of ["invocationId", "functionId", "traceparent", "baggage"] as const) {
     const text = envelope[member];
@@ -103,7 +105,7 @@ function fromEnvelope(envelope: Envelope, slice: (start: number, end: number) =>
   return envelope.type === "invokefunction" ? invokeFrom(envelope, payload) : resultFrom(envelope, payload);
 }
 
-/** Returns undefined for the slow path, which reports the error. */
+/** Returns undefined if the frame must take the slow path, which reports an error if the frame is invalid. */
 function invokeFrom(envelope: Envelope, payload: Payload | undefined): MessageOf<"invokefunction"> | undefined {
   const { functionId, timeoutMs } = envelope;
   if (envelope.error !== undefined || nameProblem(functionId, "function id") !== undefined) return undefined;
@@ -188,7 +190,7 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
       fields.caller = undefined;
       fields.job = undefined;
     }
-    // On the published wire only a truthy error counts.
+    // Published clients may send `false`, `0` or an empty string as `error`, which means that there is no error.
     if (members.error === false || members.error === "" || members.error === 0) fields.error = undefined;
   }
   const parsed = messageSchemas[type as MessageType].safeParse(fields);
@@ -226,7 +228,7 @@ function undecodable(message: string, members: Record<string, unknown>): Undecod
   };
 }
 
-/** Messages whose ids must be valid names. A result repeats an id that was accepted before. */
+/** Messages whose ids must be valid names. Results are not included, because they repeat an id that was accepted. */
 const NAMING_MESSAGES: ReadonlySet<string> = new Set([
   "registerfunction",
   "registertriggertype",
@@ -249,8 +251,8 @@ export type Frame = string | readonly Uint8Array[];
 const encoder = new TextEncoder();
 
 /**
- * Writes the unread payload first and the members that the receiver uses last, so that nothing inside the payload can
- * override them.
+ * Returns a frame with the payload first and with the members that the receiver uses after it. The payload was not
+ * parsed, so it may contain text that adds members to the frame. For a repeated member, receivers use the last one.
  */
 function splice(opening: string, payload: Payload, rest: string): Frame {
   const bytes = payload.rawBytes;
@@ -271,8 +273,8 @@ export interface InvokeFields {
 }
 
 /**
- * Encodes an `invokefunction` for a callee that tolerates bad frames. Every member that it uses comes after the
- * payload, unset members as null, so that an unread payload cannot inject one.
+ * Encodes an `invokefunction` for a callee that tolerates bad frames. Every member that the callee uses comes after the
+ * payload, even unset members (as null), so that a payload that was not parsed cannot inject a member.
  */
 export function encodeGuardedInvoke(fields: InvokeFields): Frame {
   return splice(
@@ -307,7 +309,7 @@ function ending({ baggage, metadata, timeoutMs, caller, job }: InvokeFields): st
   },"job":${job === undefined ? "null" : JSON.stringify(job)}}`;
 }
 
-/** Encodes an `invokefunction` of the published wire: unset members are absent. The payload must be valid JSON. */
+/** Encodes an `invokefunction` for published clients: unset members are absent. The payload must be valid JSON. */
 export function encodePublishedInvoke(fields: InvokeFields): Frame {
   return splice(
     '{"data":',
@@ -343,7 +345,7 @@ export function encodeGuardedResult(fields: ResultFields): Frame {
   return fields.result === undefined ? `{${rest}` : splice('{"result":', fields.result, `,${rest}`);
 }
 
-/** Encodes an `invocationresult` of the published wire. The payload must be valid JSON. */
+/** Encodes an `invocationresult` for published clients. The payload must be valid JSON. */
 export function encodePublishedResult(fields: ResultFields): Frame {
   const error =
     fields.error === undefined
@@ -361,8 +363,8 @@ function member(name: string, value: string | undefined): string {
 }
 
 /**
- * Maximum length of strings that are checked for escapes before JSON.stringify. Ids and trace contexts are short and
- * need none: the check takes a third of the time.
+ * Maximum length of strings that are checked before they are passed to JSON.stringify. Most ids and trace contexts are
+ * short and need no escapes. The check takes a third of the time of JSON.stringify.
  */
 const SHORT_TEXT = 64;
 

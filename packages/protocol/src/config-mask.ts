@@ -4,15 +4,15 @@ import { MASK } from "./secret-names.ts";
 const mask = new SecretMask();
 
 /**
- * Names of header maps and header lists. The receiver chooses header names, e.g. `x-honeycomb-team`, so all values are
- * secrets.
+ * Names of header maps and header lists. All their values are masked: the receiver chooses the names of headers, e.g.
+ * `x-honeycomb-team`, so a name does not show whether the value is a secret.
  */
 const HEADERS = /(^|_)headers$/i;
 /** The path of a webhook's address is the credential. */
 const WEBHOOK = /webhook/i;
 /**
- * Environment variables that are secrets in addition to those with a secret name: `STRIPE_KEY`, and headers of a
- * flattened block.
+ * Environment variables that are secrets in addition to variables with a secret name: e.g. `STRIPE_KEY`, and variables
+ * that hold the headers of a config block.
  */
 const ENVIRONMENT = /key|headers_/i;
 /** Names of keys of any kind, e.g. `stripe_key`, `jwtKey`. */
@@ -25,7 +25,7 @@ const KEY_PARAMETER = /([?&][^=&#\s]{0,100}(?:key|signature)[^=&#\s]{0,100}=)[^&
 const SCHEME_AND_TOKEN = /\b(bearer|basic)\s+[^\s"',;]+/gi;
 /** `user:password@host` without a scheme. */
 const BARE_CREDENTIALS = /(^|[\s"'=(,])[\w.+-]{1,64}:[^\s/@"']{1,512}@(?=[\w.-])/g;
-/** Longer strings of a config are truncated, in characters. */
+/** Maximum length of a string of a config, in characters. Longer strings are truncated. */
 const MAX_SHOWN = 10_000;
 
 interface Place {
@@ -39,12 +39,12 @@ interface Place {
 const TOP: Place = { name: "", isSecret: false, isHeader: false, isWebhook: false, isEnvironment: false };
 
 /**
- * Masks the secrets of a setting, a block or a whole config. Stricter than `maskSecrets`, since a config belongs to the
- * operator: also masks all headers, paths of webhooks, values whose name ends with `key`, and names in `env` that
- * contain `key`. Switches and empty values are not masked.
+ * Masks the secrets of a setting, a block or a whole config. Masks more than `maskSecrets`, because a config contains
+ * credentials of the operator: also all headers, paths of webhooks, values whose name ends with `key`, and variables in
+ * `env` whose name contains `key`. Booleans and empty values are not masked.
  *
- * @param path names that lead to the value, e.g. `["engine", "token"]`. A member `value` beside a string `key` or
- *   `name` has that name.
+ * @param path names that lead to the value, e.g. `["engine", "token"]`. In an object with a string `key` or `name`, the
+ *   member `value` is treated as if this string were its name.
  */
 export function maskConfig(value: unknown, path: readonly string[] = []): unknown {
   return masked(value, path.reduce(below, TOP));
@@ -74,7 +74,7 @@ function below(place: Place, name: string): Place {
   };
 }
 
-/** In `tls`, the key is the path of a file. */
+/** Returns whether the name is the name of a key. In `tls`, `key` is the path of a file, so it is no secret. */
 function isKey(place: Place, name: string): boolean {
   return KEY.test(name) && !PUBLIC_KEY.test(name) && place.name !== "tls";
 }

@@ -12,20 +12,21 @@ interface ProofFacts {
 }
 
 /**
- * Returns the text that an engine signs with HMAC-SHA-256 to prove that it is the engine of a data folder. It contains
- * its purpose, so that the result is no other credential, and the server address, so that a process at another address
- * cannot forward the engine's proof.
+ * Returns the text that an engine signs with HMAC-SHA-256 to prove that it is the engine of a data folder. The text
+ * names its purpose, so that the signature cannot be used as another credential. It contains the server address, so
+ * that a process at another address cannot forward the engine's proof.
  */
 export function engineProofText({ nonce, address, port }: ProofFacts): string {
-  // The two sides format IPv4 over an IPv6 socket differently, and a zone names an interface of only one of them.
+  // Client and engine must get the same text. But they may format an IPv4 address on an IPv6 socket differently, and a
+  // zone (`%eth0`) names a network interface of only one of them. So both parts are removed.
   const plain = address.replace(/^::ffff:/i, "").replace(/%.*$/, "");
   return ["svc engine proof 1", nonce, plain, port].join("\n");
 }
 
 /**
- * Returns the key of that HMAC: the random key of the engine's run, from its `engine.json`, and the token of its token
- * file. The random key prevents guessing a short token from a proof. The token excludes a third party that placed the
- * `engine.json`, e.g. in a repository.
+ * Returns the key for the HMAC of `engineProofText`. It consists of the random key of the engine's run, from its
+ * `engine.json`, and the token of its token file. The random key prevents guessing a short token from a proof. The
+ * token is needed because a third party may have placed the `engine.json`, e.g. in a repository.
  */
 export function engineProofKey(proofKey: string, token: string | undefined): string {
   return `${proofKey}.${token ?? ""}`;

@@ -110,7 +110,7 @@ function readCommonOpening(text: string, found: Envelope): number {
   const functionEnd = closingQuote(text, functionStart - 1);
   if (functionEnd === -1 || text.charCodeAt(functionEnd + 1) !== COMMA) return 1;
   const functionId = plainString(text, functionStart - 1, functionEnd + 1);
-  // The UUID check of the id rejects quotes and backslashes.
+  // The invocation id needs no such check here, because the caller checks that it is a UUID.
   if (functionId === undefined) return 1;
   found.type = isResult ? "invocationresult" : "invokefunction";
   found.invocationId = text.slice(idStart, idEnd);
@@ -149,7 +149,7 @@ function memberBit(key: string): number {
       return FUNCTION_ID;
     case "data":
     case "result":
-      // One bit for both: the slow path handles a frame with both.
+      // One bit for both members, so that a frame with both members takes the slow path.
       return PAYLOAD;
     case "invocation_id":
       return INVOCATION_ID;
@@ -230,7 +230,7 @@ function isNull(text: string, start: number, end: number): boolean {
   return end - start === 4 && text.startsWith("null", start);
 }
 
-/** Ends the scan at a payload that is the last member: it ends before the brace that closes the frame. */
+/** Ends the scan at a payload that is the last member. The payload ends before the brace that closes the frame. */
 function closeAtPayload(
   found: Envelope,
   seen: number,

@@ -14,9 +14,9 @@ function row(httpStatus: number, executed: Executed, retryable: boolean): ErrorC
 }
 
 /**
- * All error codes of svc. Codes in capitals existed on the published wire before svc and keep their spelling. The
- * others are snake_case. A handler may also fail with its own code, which is passed on unchanged. What each code means
- * is in `error-summaries.ts`: pages load this file.
+ * All error codes of svc. Codes in capitals are from the published protocol, which is older than svc, and keep their
+ * spelling. The others are snake_case. A handler may also fail with its own code, which is passed on unchanged. The
+ * meaning of each code is in `error-summaries.ts` and not here, because web pages load this file, so it must be small.
  */
 export const errorCodes = {
   function_not_found: row(404, "no", true),
@@ -93,8 +93,8 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 /**
- * Returns the code for an HTTP response that svc itself makes: in snake_case, also if it is in capitals on the wire of
- * workers. The errors of calls keep their code, because a handler may have chosen it.
+ * Returns the code for an HTTP response that svc itself makes. It is in lower case, even if workers get the code in
+ * capitals. Do not use it for errors of calls: they keep their code, because a handler may have chosen it.
  */
 export function httpCodeOf(code: string): string {
   return code.toLowerCase();

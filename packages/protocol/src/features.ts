@@ -1,21 +1,23 @@
 /**
  * Optional features of a connection, declared in `features` of its `engine::workers::register` call. Published clients
- * declare none, and receive exactly the published wire.
+ * declare no features. The engine sends them only messages and members of the published protocol.
  */
 export const FEATURES = [
   /** Handles `cancelinvocation`. */
   "cancel",
   /** Accepts `caller` in `invokefunction`. */
   "caller",
-  /** Sends `timeout_ms` and relies on the engine for deadlines. Without it calls have the legacy deadline. */
+  /**
+   * Sends `timeout_ms` and relies on the engine for deadlines. Without this feature, calls have the legacy deadline.
+   */
   "deadlines",
-  /** Leaves for another engine of the cluster, if it knows one, when it gets `draining`. */
+  /** When it gets `draining`, it moves to another engine of the cluster if it knows one. */
   "draining",
   /** Accepts `error.details`. */
   "error_details",
   /** Accepts `job` in `invokefunction`. */
   "job",
-  /** Sends its log lines as telemetry too. Lines that it also writes to its output have the same `log_id`. */
+  /** Sends its log lines as telemetry. If it also writes a line to its output, both have the same `log_id`. */
   "logs",
   /**
    * Always writes `data` or `result` as the last member of its frames, so that the engine need not search for its end.

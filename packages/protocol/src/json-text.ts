@@ -116,8 +116,8 @@ export function nestsDeeperThan(text: string, limit: number): boolean {
 }
 
 /**
- * Returns the text of each member's value by name; of a repeated name the last one, as in `JSON.parse`. Numbers keep
- * all their digits this way. Throws SyntaxError if `object` is not an object; other faults may go unnoticed.
+ * Returns the text of each member's value by name, so that numbers keep all their digits. For a repeated name, returns
+ * the last value, as `JSON.parse` does. Throws SyntaxError if `object` is not an object; other faults may go unnoticed.
  */
 export function memberTexts(object: string): Map<string, string> {
   const members = new Map<string, string>();
@@ -229,7 +229,7 @@ const MEMBER_END: Expected = { tokens: ",}", words: '"," or "}"' };
 const ELEMENT_END: Expected = { tokens: ",]", words: '"," or "]"' };
 const TEXT_END: Expected = { tokens: "", words: "nothing more" };
 
-/** Apart from the search for line ends: inlined in this loop, V8 repeated that search for each token. */
+/** Separate from `findJsonFault`: when both were one function, V8 repeated the search for line ends for each token. */
 function findFaultyToken(text: string): FaultyToken | undefined {
   /** The opening brackets that are not closed yet. */
   const open: string[] = [];
@@ -293,7 +293,9 @@ function endOfValidToken(text: string, start: number): number {
   return NUMBER_OR_WORD.test(text) ? NUMBER_OR_WORD.lastIndex : ~start;
 }
 
-/** Goes from escape to escape: one pattern for the whole string would need stack for each of its characters. */
+/**
+ * Reads from escape to escape, because one pattern for the whole string would need stack for each of its characters.
+ */
 function endOfValidString(text: string, start: number): number {
   for (let at = start + 1; ; at = ESCAPE.lastIndex) {
     END_OF_PLAIN_PART.lastIndex = at;

@@ -12,7 +12,7 @@ export interface FunctionListing {
   readonly validated: boolean;
   /** Why `request_format` cannot be enforced although enforcement was requested. */
   readonly format_problem: string | null;
-  /** Its workers registered it with different formats; those of the first one are shown. Absent if they agree. */
+  /** True if its workers registered different formats. The formats of the first worker are shown. Otherwise absent. */
   readonly formats_differ?: true;
   readonly status: "available" | "busy" | "draining";
   /** True for `engine::*` and functions whose metadata says `internal: true`. */
@@ -53,7 +53,7 @@ export interface WorkerListing {
   readonly connected_at_ms: number;
   readonly function_count: number;
   readonly functions: readonly string[];
-  /** Trigger types that it provides, including those that another worker serves before it. */
+  /** Trigger types that it provides, including types whose triggers currently go to another worker. */
   readonly trigger_types: readonly string[];
   /** Number of triggers that it registered. */
   readonly trigger_count: number;
@@ -66,23 +66,23 @@ export interface WorkerListing {
   readonly node?: string;
 }
 
-/** An engine of a cluster, as the engine that was asked sees it. Alone, an engine lists itself. */
+/** An engine of a cluster, as the engine that was asked sees it. Without a cluster, an engine lists only itself. */
 export interface NodeListing {
   readonly name: string;
-  /** This life of the engine's process. */
+  /** Id of the engine's current run. Each start of the process is a new run. */
   readonly run: string;
   /** True for the engine that was asked. */
   readonly self: boolean;
   /**
-   * `draining`: its workers go to other engines, or it stops. `drained`: it has no workers. `silent`: it is there and did
-   * not answer in time.
+   * `draining`: its workers are moving to other engines, or it is stopping. `drained`: it has no workers any more.
+   * `silent`: it is still in the cluster, but did not respond in time.
    */
   readonly state: "up" | "draining" | "drained" | "silent" | "gone";
   /** Why it is silent or gone. */
   readonly reason: string | null;
-  /** When it went. */
+  /** Time at which it became `gone`. */
   readonly gone_at_ms: number | null;
-  /** What the engine reports. Null: it did not answer. */
+  /** The engine's own report. Null: it did not respond. */
   readonly report: NodeReport | null;
 }
 
@@ -94,7 +94,7 @@ export interface NodeReport {
   /** Workers that are connected to it. */
   readonly workers: number;
   readonly calls_in_flight: number;
-  /** How far its clock is ahead of that of the engine that was asked, at least; negative: behind. */
+  /** How far its clock is, at least, ahead of the clock of the engine that was asked. Negative: it is behind. */
   readonly clock_offset_ms: number;
   /** Whether writes survive a power cut of all NATS servers, as far as this engine knows. Null: it is alone. */
   readonly durability: "durable" | "relaxed" | null;
@@ -106,9 +106,9 @@ export interface NodeReport {
 export interface NodeStore {
   /** E.g. `queue`. */
   readonly store: string;
-  /** Entries of the log that it has applied. */
+  /** Number of entries of the log that this engine has applied. */
   readonly position: number;
-  /** Entries that another engine has applied and this one has not. */
+  /** Number of entries that another engine has applied and this engine has not. */
   readonly behind: number;
   /** Why nothing can be written or applied at present. */
   readonly problem: string | null;
@@ -188,13 +188,13 @@ export interface TriggerListing {
   readonly worker_name: string;
   readonly made_by: MadeBy;
   readonly status: "active" | "inactive" | "error";
-  /** Why the status is inactive or error. For an active trigger: that its provider has not confirmed it. */
+  /** Why the status is inactive or error. For an active trigger, set only if its provider has not confirmed it. */
   readonly reason: string | null;
   readonly internal: boolean;
 }
 
 export type JobState = "waiting" | "delayed" | "active" | "dead";
-/** Also the state of jobs that succeeded and are kept. */
+/** State of a job in listings. `done`: it succeeded and is kept. */
 export type ListedJobState = JobState | "done";
 
 /** How far a running attempt is, as its handler reported. */
@@ -234,7 +234,7 @@ interface CommonJob {
   readonly trace_id: string | null;
   /** Size of its data, in bytes. */
   readonly bytes: number;
-  /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
+  /** The last 20 failures, oldest first. The last one is the reason of a dead letter. */
   readonly failures: readonly JobFailure[];
 }
 
@@ -247,27 +247,30 @@ export interface QueueJob<Data = unknown> extends CommonJob {
   readonly expires_at: string | null;
   /** Time at which a dead job failed for the last time. */
   readonly failed_at: string | null;
-  /** Why no worker can run it now, e.g. nobody provides its function. Null if one can. Absent on older engines. */
+  /**
+   * Why no worker can run the job now, e.g. nobody provides its function. Null if a worker can. Absent on older
+   * engines.
+   */
   readonly reason?: string | null;
   /** Last report of the running attempt. Absent on older engines. */
   readonly progress?: JobProgress | null;
 }
 
-/** A job that succeeded. The queue keeps its latest ones, see `keep_completed` of its config. Times are RFC 3339. */
+/** A job that succeeded. A queue keeps its latest done jobs (config key `keep_completed`). Times are RFC 3339. */
 export interface DoneJob<Result = unknown> extends CommonJob {
   readonly state: "done";
-  /** Null if it is not kept. */
+  /** Null if the result was not kept. */
   readonly result: Result;
   /** False if the result was larger than 64 KiB. */
   readonly result_kept: boolean;
   readonly ended_at: string;
   /** Duration of the last attempt. */
   readonly duration_ms: number;
-  /** It is deleted at this time, or earlier if newer ones take its place. */
+  /** The job is deleted at this time, or earlier if newer done jobs take its place. */
   readonly kept_until: string;
 }
 
-/** A job that has ended and of which only the dedupe key is kept. */
+/** A job that has ended and was deleted. Its state is known only while its dedupe key is remembered. */
 export interface EndedJob {
   readonly job_id: string;
   readonly queue: string;
@@ -305,7 +308,7 @@ export interface QueueStats extends QueueCounts {
   readonly waiting_reasons?: readonly string[];
 }
 
-/** Calls of one function, or of all, in a period. From `engine::metrics::functions`. */
+/** Figures of the calls of one function, or of all functions, in a period. From `engine::metrics::functions`. */
 export interface CallFigures {
   readonly calls: number;
   readonly errors: number;
@@ -353,7 +356,7 @@ export interface TappedMessage {
   readonly truncated: boolean;
 }
 
-/** Totals of all messages while there was a watcher, in this run of the engine, shown or dropped. */
+/** Totals of all messages in this run of the engine while a client watched them, including dropped messages. */
 export interface TapTotals {
   readonly inbound: number;
   readonly outbound: number;

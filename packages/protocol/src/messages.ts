@@ -3,7 +3,7 @@ import { functionIdSchema, invocationIdSchema, triggerIdSchema, triggerTypeIdSch
 import { MAX_TIMEOUT_MS } from "./limits.ts";
 import { Payload } from "./payload.ts";
 
-/** Optional on this wire means absent or null. */
+/** Schema of an optional member. In these messages, a member that is null means the same as an absent member. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value): z.output<Schema> | undefined => value ?? undefined);
 }

@@ -3,8 +3,8 @@ const LONGEST_COMPARED = 64;
 
 /**
  * Returns the candidate that `name` was probably meant to be, or undefined if none is near: at most one typo per three
- * letters, three at most. A typo is a letter added, left out or replaced, or two neighbours swapped. Case, and `-`
- * against `_`, do not count.
+ * letters, three at most. A typo is a letter added, left out or replaced, or two neighbours swapped. Ignores case, and
+ * the difference between `-` and `_`.
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > LONGEST_COMPARED) return undefined;

@@ -11,7 +11,7 @@ import {
 } from "./node-messages.ts";
 
 /*
- * Layout of what nodes send each other. Numbers are big-endian.
+ * Layout of the messages between nodes (the engines of a cluster). Numbers are big-endian.
  *
  *   message  = kind (1 byte: 1 numbered, 2 hello), head length (4), head (JSON), pieces
  *   piece    = last (1 byte: 1, or 0 if the frame continues in the next piece), length (4), bytes
@@ -20,7 +20,7 @@ import {
 
 /** Maximum size of a message, in bytes. */
 export const MAX_NODE_MESSAGE_BYTES = 512 * 1024;
-/** Maximum size of a frame, in bytes: a call's payload and metadata have the size of a worker's frame together. */
+/** Maximum size of a frame, in bytes. A call's payload and metadata together can be as large as a frame of a worker. */
 export const MAX_NODE_FRAME_BYTES = MAX_FRAME_BYTES + 1024 * 1024;
 /** Maximum size of the head of a message, in bytes. */
 const MAX_HEAD_BYTES = 1024;
@@ -44,7 +44,7 @@ export type NodeMessage =
   | { readonly kind: "numbered"; readonly head: NodeMessageHead; readonly pieces: readonly NodePiece[] }
   | { readonly kind: "hello"; readonly hello: NodeHello };
 
-/** A frame with what follows its head: empty if there is no payload. */
+/** A frame and its payload. `payload` is empty if there is no payload. */
 export interface NodeFrameBody {
   readonly frame: NodeFrame;
   readonly payload: Uint8Array;
@@ -67,7 +67,7 @@ export function encodeNodeFrame(frame: NodeFrame, payload: Uint8Array = NO_BYTES
   return bytes;
 }
 
-/** The payload is a view of `bytes`. */
+/** Decodes a frame. The payload is a view of `bytes`. */
 export function decodeNodeFrame(bytes: Uint8Array): NodeFrameBody | UndecodableNodeBytes {
   const end = bytes.length < 4 ? -1 : 4 + readLength(bytes, 0);
   if (end < 4 || end > bytes.length) return { problem: "the frame is cut off" };
@@ -116,7 +116,7 @@ export function encodeNodeHello(hello: NodeHello): Uint8Array {
   return bytes;
 }
 
-/** The pieces are views of `bytes`. */
+/** Decodes a message. The pieces are views of `bytes`. */
 export function decodeNodeMessage(bytes: Uint8Array): NodeMessage | UndecodableNodeBytes {
   if (bytes.length > MAX_NODE_MESSAGE_BYTES) return { problem: `the message has ${bytes.length} bytes` };
   const end = bytes.length < 5 ? -1 : 5 + readLength(bytes, 1);

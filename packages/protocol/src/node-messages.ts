@@ -16,7 +16,7 @@ const shortText = z.string().max(256);
 /** Number of a channel within one pair of runs, chosen by the node that opened it. */
 const channelNumber = z.int().min(1);
 
-/** What a run says about itself, to all nodes each second and to each peer first. */
+/** The report of a run about itself. The run sends it to all nodes each second, and to each peer as the first frame. */
 export const nodeHelloSchema = z.object({
   run: uuid.meta({ description: "This life of the engine's process" }),
   node: shortText.min(1).meta({ description: "The node: the same for all runs on one data folder" }),
@@ -31,9 +31,9 @@ export const nodeHelloSchema = z.object({
 });
 export type NodeHello = z.output<typeof nodeHelloSchema>;
 
-/** Frames between two nodes. `payload` marks what follows the frame's head, unread. */
+/** Frames between two nodes. "Payload" is the part after the frame's head, which is forwarded without being parsed. */
 export const nodeFrameSchemas = {
-  /** The first frame to a peer, and later ones when the state or the load changed. */
+  /** The first frame to a peer. It is sent again when the state or the load has changed. */
   hello: z.object({ type: z.literal("hello"), hello: nodeHelloSchema }),
   /** Changes of what the sender's workers registered. Payload: JSON that `mirrorChangesSchema` describes. */
   mirror: z.object({ type: z.literal("mirror") }),
@@ -49,11 +49,11 @@ export const nodeFrameSchemas = {
     caller: callerSchema.optional(),
     job: jobSchema.optional(),
   }),
-  /** The receiver's worker was given the call, so the sender need not keep its payload. */
+  /** The node that got a call has sent it to a worker. So the node that made the call need not keep its payload. */
   accepted: z.object({ type: z.literal("accepted"), id: invocationIdSchema }),
   /**
-   * Settles a call. `ok`: payload is the result, or empty if there is none. `error`: payload is the error as JSON.
-   * `not_accepted`: the same, and no worker was given the call.
+   * Ends a call. `ok`: the payload is the result, or empty if there is no result. `error`: the payload is the error as
+   * JSON. `not_accepted`: the payload is the error as JSON, and no worker was given the call.
    */
   answer: z.object({
     type: z.literal("answer"),
@@ -64,14 +64,14 @@ export const nodeFrameSchemas = {
   }),
   /** The caller no longer waits for the call. */
   cancel: z.object({ type: z.literal("cancel"), id: invocationIdSchema, reason: z.string().max(1024) }),
-  /** The result of a trigger that the receiver passed to a worker of the sender, which provides the type. */
+  /** The result of binding a trigger: the sender's worker provides the trigger type, and got the receiver's trigger. */
   bound: z.object({
     type: z.literal("bound"),
     trigger_type: triggerTypeIdSchema,
     id: triggerIdSchema,
     problem: z.string().max(4096).optional(),
   }),
-  /** Opens an end of a channel of the receiver. */
+  /** Opens one end of a channel that the receiver manages. */
   open: z.object({
     type: z.literal("open"),
     channel: channelNumber,
@@ -81,13 +81,15 @@ export const nodeFrameSchemas = {
   }),
   /** An item of a channel. Payload: its text or bytes. */
   item: z.object({ type: z.literal("item"), channel: channelNumber, kind: z.enum(["text", "binary"]) }),
-  /** Permits the sender of a channel's items to send more. It may exceed that by one item. */
+  /**
+   * Permits the node that sends a channel's items to send this many more bytes. It may exceed the total by one item.
+   */
   credit: z.object({ type: z.literal("credit"), channel: channelNumber, bytes: z.int().min(1) }),
   /** Ends a channel from either side. Without `reason`, the writer has finished. */
   end: z.object({ type: z.literal("end"), channel: channelNumber, reason: z.string().max(1024).optional() }),
-  /** A question of a module to the same module of the receiver. Payload: JSON. */
+  /** A request of a module to the same module of the receiver. Payload: JSON. */
   ask: z.object({ type: z.literal("ask"), id: uuid, topic: shortText }),
-  /** Answers a question. Payload: JSON; with `problem`, there is no answer. */
+  /** The response to `ask`. Payload: JSON. If `problem` is set, the request failed and there is no payload. */
   tell: z.object({ type: z.literal("tell"), id: uuid, problem: z.string().max(1024).optional() }),
   /** The run ends. Nothing follows. */
   bye: z.object({ type: z.literal("bye") }),
@@ -154,7 +156,7 @@ export const mirrorEntrySchema = z.discriminatedUnion("kind", [
 ]);
 export type MirrorEntry = z.output<typeof mirrorEntrySchema>;
 
-/** Payload of `mirror`. An entry replaces the one with the same key. */
+/** Payload of `mirror`. An entry replaces the entry with the same key. */
 export const mirrorChangesSchema = z.object({
   set: z.array(z.object({ key: z.string().max(2048), entry: mirrorEntrySchema })),
   removed: z.array(z.string().max(2048)),
@@ -163,7 +165,7 @@ export type MirrorChanges = z.output<typeof mirrorChangesSchema>;
 
 /**
  * The head of each message between two runs. A session is a stream of messages from one run to another, numbered from
- * 1 on. Each of both runs chooses the number of its own session, and a later one ends the earlier one.
+ * 1 on. Each run chooses the number of its own session. A session with a higher number ends the earlier session.
  */
 export const nodeMessageHeadSchema = z.object({
   from: uuid.meta({ description: "The sender's run" }),

@@ -35,7 +35,8 @@ export class SecretMask {
   /** `names`: parts of names, compared as described for `SECRET_NAMES`. With none, nothing is masked. */
   constructor(names: readonly string[] = SECRET_NAMES) {
     this.#parts = names.map(plain).filter((part) => part !== "");
-    // In a string, a name has separators only where the list has one. This means fewer alternatives per character.
+    // In strings, a name may have separators only where the name in the list has one. So the pattern has fewer
+    // alternatives to try at each character.
     const written = names
       .map((name) => name.split(SEPARATORS).filter(Boolean).map(escaped).join("[-_.]?"))
       .filter(Boolean);
@@ -101,7 +102,7 @@ export class SecretMask {
     if (typeof value === "string") return this.#text(value, 0);
     if (typeof value !== "object" || value === null) return value;
     const isList = Array.isArray(value);
-    // Not a JSON value, e.g. a number as a string.
+    // An instance of a class is not a JSON value, e.g. a number that is held as a string.
     if (!isList && !isPlainObject(value)) return value;
     if (depth >= MAX_DEPTH) return MASK;
     if (!isList)
@@ -134,7 +135,8 @@ export class SecretMask {
   }
 
   /**
-   * Masks what follows a secret name. Reads each character only a few times: the string is untrusted and may be long.
+   * Masks the values that follow secret names. Reads each character only a few times, because the string is untrusted
+   * and may be long.
    */
   #namedValues(text: string, named: RegExp): string {
     let shown = "";
@@ -223,7 +225,7 @@ function secretAfter(text: string, match: RegExpExecArray): { readonly kept: num
   const nothing = { kept: 0, end: from };
   const isHeader = head.trimEnd().endsWith(":");
   const next = text[from];
-  // A function id (`token::get`), an address (`token://`) or a comparison.
+  // No secret follows in a function id (`token::get`), an address (`token://`) or a comparison.
   if (next === undefined || ((next === ":" || next === "=") && !/\s$/.test(head)) || text.startsWith("//", from))
     return nothing;
   const quote = /^\\?["']/.exec(text.slice(from, from + 2))?.[0];
@@ -245,7 +247,7 @@ function secretAfter(text: string, match: RegExpExecArray): { readonly kept: num
     if (brace !== -1) return { kept: 0, end: from + brace };
   }
   const end = endOf(isHeader ? WORD : WORD_OF_QUERY, text, from);
-  // A colon in a sentence, as in "unknown token: this is prose".
+  // No secret follows a colon in a sentence, as in "unknown token: this is prose".
   const isSecret = !isHeader || END_OF_ITEM.test(text.slice(end, end + 32)) || /\d/.test(text.slice(from, end));
   return isSecret ? { kept: 0, end } : nothing;
 }
@@ -281,8 +283,8 @@ function endOfQuotation(text: string, from: number): number {
 }
 
 /**
- * The same within a string that is itself quoted: `\"` closes it, and `\\\"` is a quote in it. Returns the index of the
- * backslash.
+ * Does the same as `endOfQuotation` within a string that is itself quoted: `\"` closes the quotation, and `\\\"` is a
+ * quote in it. Returns the index of the backslash.
  */
 function endOfEscapedQuotation(text: string, from: number): number {
   const quote = text[from - 1];
@@ -307,7 +309,7 @@ function endOfHeader(line: RegExp, text: string, name: number, from: number): nu
   return endOf(quoted ?? line, text, from);
 }
 
-/** By quote: matches a string up to it. Ignores quotes after a backslash. */
+/** Patterns by quote. Each matches the text up to this quote. Quotes after a backslash are ignored. */
 const UP_TO_QUOTE: ReadonlyMap<string, RegExp> = new Map(
   ['"', "'", "`"].map((quote) => [quote, new RegExp(`(?:\\\\.|[^\\n\\r\\\\${quote}])*`, "y")]),
 );
@@ -325,13 +327,14 @@ function withoutCredentials(text: string): string {
     const afterSlashes = text.indexOf("//", index) + 2;
     let from = afterSlashes;
     while (text[from] === "/") from++;
-    // With too many slashes it is probably a path, as in `file:///node_modules/@scope/x.js`. Browsers ignore them.
+    // With more than two slashes it is probably a path, as in `file:///node_modules/@scope/x.js`. But it may also be an
+    // address, because browsers ignore additional slashes.
     const maybePath = from > afterSlashes;
     if (from < done) continue;
     // An address may contain further starts. Searching for its end only once keeps the time linear.
     if (from >= end) {
       end = endOfAddress(text, from);
-      // In the address only: a search back through the whole text would take quadratic time.
+      // Search in the address only, because a search back through the whole text would take quadratic time.
       lastAt = from + text.slice(from, end).lastIndexOf("@");
     }
     if (lastAt < from) continue;
@@ -457,7 +460,7 @@ function textOf(token: string): string {
   }
 }
 
-/** Not valid JSON, e.g. with a line break in a string. It is still read, so that a mistake does not expose a secret. */
+/** Reads a string that is not valid JSON, e.g. because of a line break in it, so that a mistake exposes no secret. */
 function leniently(text: string): string {
   return text.replace(/\\(u([0-9a-fA-F]{4})|.)/gs, (_all, escapedCharacter: string, hex: string | undefined) =>
     hex === undefined ? escapedCharacter : String.fromCharCode(Number.parseInt(hex, 16)),

@@ -1,8 +1,8 @@
 /**
  * Pages cannot set headers on a WebSocket, and browsers drop credentials from its address. So a page offers two
  * subprotocols in `Sec-WebSocket-Protocol`: `svc`, and `svc.token.` followed by the token's UTF-8 bytes in base64url
- * without padding. The engine reads the token from the second and selects the first, so that its response does not
- * contain the token. It must select one, because browsers otherwise fail the connection.
+ * without padding. The engine reads the token from the second subprotocol and selects the first, so that its response
+ * does not contain the token. It must select a subprotocol, because otherwise browsers fail the connection.
  */
 const SUBPROTOCOL = "svc";
 export const TOKEN_SUBPROTOCOL_PREFIX = "svc.token.";
@@ -27,8 +27,8 @@ export function tokenSubprotocols(token: string): [string, string] {
 }
 
 /**
- * Returns the token in a `Sec-WebSocket-Protocol` header, undefined if there is none, or null if it is malformed or
- * there are several: that is an invalid token, not a missing one.
+ * Returns the token in a `Sec-WebSocket-Protocol` header. Returns undefined if there is no token. Returns null, which
+ * means an invalid token, if the token is malformed or there are several tokens.
  */
 export function tokenOfSubprotocols(header: string | undefined): string | null | undefined {
   if (header === undefined) return undefined;

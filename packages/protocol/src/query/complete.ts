@@ -66,7 +66,7 @@ function fieldOptions(
   return [...keyword, ...named, ...ofAttributes];
 }
 
-/** Values that begin with the word come before those that contain it. */
+/** Returns the values that contain the word. Values that begin with the word come first. */
 function startingWith(values: readonly string[], word: string): readonly string[] {
   const lower = word.toLowerCase();
   const begins = values.filter((value) => value.toLowerCase().startsWith(lower));

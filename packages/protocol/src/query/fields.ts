@@ -54,7 +54,7 @@ export function fieldName<Field extends QueryField>(fields: readonly Field[], na
   return fields.find((field) => field.name === wanted || field.aliases.includes(wanted))?.name;
 }
 
-/** Returns the key of an attribute in the engine's filters. A name with a dot needs no prefix. */
+/** Returns the key of an attribute in the engine's filters. A name with a dot needs no prefix `attr.`. */
 export function attributeKey(name: string): string | undefined {
   if (name.startsWith("attr.")) return name.slice("attr.".length) || undefined;
   return name.includes(".") ? name : undefined;
@@ -87,7 +87,9 @@ export interface EngineFilter {
   readonly value?: string;
 }
 
-/** Converts a term to a filter on `key`. Returns undefined for a negated comparison, which is not a filter. */
+/**
+ * Converts a term to a filter on `key`. Returns undefined for a negated comparison: the engine has no filter for it.
+ */
 export function engineFilterOf({ op, value, negated }: FieldTerm, key: string): EngineFilter | undefined {
   if (!negated) return op === "exists" ? { key, op } : { key, op, value };
   if (op === "exists") return { key, op: "not_exists" };

@@ -25,7 +25,7 @@ export interface LogMembers {
   readonly exclude?: { readonly services?: readonly string[]; readonly text?: string };
 }
 
-/** A query as the members that indexes serve, and the rest, which is tested entry by entry. */
+/** A query in two parts: indexes evaluate `members`, and `groups` are tested on each entry. */
 export interface LogQuery {
   readonly members: LogMembers;
   readonly groups: readonly QueryGroup<LogQuery>[];
@@ -48,7 +48,9 @@ const KEYS = {
 } as const;
 const EQUAL_MEMBERS = { worker: "worker", function: "function_id", trace: "trace_id", span: "span_id" } as const;
 
-/** Operators of a negated level term. Every entry has a level, and a level contains only itself. */
+/**
+ * Operator that has the same effect as a negated operator of a level term. It exists because every entry has a level.
+ */
 const OPPOSITES = { equals: "not", gte: "lt", gt: "lte", lt: "gte", lte: "gt" } as const;
 
 /** Parses a query of log entries. */
@@ -58,7 +60,7 @@ export function readLogQuery(text: string): ReadQuery<LogQuery> {
   return { query: logQueryOf(terms, found), problems: found };
 }
 
-/** Converts terms. Adds those that are not possible to the problems, and leaves them out. */
+/** Converts terms to a query. Leaves out terms that are not possible, and adds a problem for each of them. */
 export function logQueryOf(terms: readonly FilterTerm[], problems: QueryProblem[]): LogQuery {
   return buildQuery(terms, problems, true);
 }
@@ -153,7 +155,7 @@ class LogQueryBuilder {
     else this.#addFilter(term, KEYS[name]);
   }
 
-  /** Each member takes one value. */
+  /** Each member takes one value, so a second value becomes a group. */
   #addEqual(term: FieldTerm, member: (typeof EQUAL_MEMBERS)[keyof typeof EQUAL_MEMBERS]): void {
     if (!term.negated && this.#single[member] === undefined) this.#single[member] = term.value;
     else this.#addGroup(term.negated, [[{ ...term, negated: false }]]);

@@ -17,7 +17,9 @@ export interface StateItem {
   readonly updatedAtMs: number;
 }
 
-/** A query as the part that the store serves, and a test of each item. */
+/**
+ * A query in two parts: `scope` and `prefix` limit which items are read from the store, `matches` tests each of them.
+ */
 export interface StateQuery {
   /** All matching items have this scope. */
   readonly scope?: string;
@@ -77,7 +79,7 @@ function allOf(terms: readonly FilterTerm[], problems: QueryProblem[]): Test {
   return (candidate) => tests.every((test) => test(candidate));
 }
 
-/** Returns the test of a term. Adds a term that is not possible to the problems, and lets everything match. */
+/** Returns the test of a term. If the term is not possible, adds a problem and returns a test that all items pass. */
 function testOf(term: FilterTerm, problems: QueryProblem[]): Test {
   const test = positiveTest(term, problems);
   if (test === undefined) return () => true;
@@ -147,7 +149,7 @@ function pathOf(field: string): readonly string[] | undefined {
   return path === undefined || path === "" ? undefined : path.split(".");
 }
 
-/** Returns the values at a path. A name that is not an index stands for that member of each element of an array. */
+/** Returns the values at a path. In an array, a name that is not an index selects that member of each element. */
 function valuesAt(value: unknown, [name, ...rest]: readonly string[]): readonly unknown[] {
   if (name === undefined) return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -160,7 +162,7 @@ function typeOf(value: unknown): (typeof STATE_TYPES)[number] {
   return Array.isArray(value) ? "array" : (typeof value as (typeof STATE_TYPES)[number]);
 }
 
-/** Compares a value with that of a term: as numbers if both are, else as text. */
+/** Returns the comparison of a value with a term's value. Only numbers and strings can be greater or less. */
 function comparison({ op, value: wanted }: Pick<FieldTerm, "op" | "value">): (value: unknown) => boolean {
   switch (op) {
     case "exists":

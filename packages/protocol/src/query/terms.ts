@@ -212,7 +212,7 @@ class Parser {
     return { term: { kind: "group", any: isGroup ? only.any : [terms] } };
   }
 
-  /** Reads a field with an operator. Returns undefined for anything else, and null for one without a value. */
+  /** Reads a field with an operator. Returns undefined for anything else, and null for a field without a value. */
   #field(): { readonly term: Bare; readonly negated?: boolean } | null | undefined {
     const at = this.#at;
     const field = FIELD.exec(this.#text.slice(at, at + 512))?.[0];
@@ -332,7 +332,7 @@ function bareText(term: FilterTerm): string {
 }
 
 function valueText({ op, value }: FieldTerm): string {
-  // A pattern would be a literal value in quotation marks.
+  // No quotation marks, because a pattern in quotation marks would be read as a literal value.
   if (op === "like") return value;
   const isPlain = value !== "" && !/[\s"()]/.test(value) && (op !== "equals" || !value.includes("*"));
   return isPlain ? value : quoted(value);
@@ -362,7 +362,7 @@ export function activeTerms(terms: readonly FilterTerm[]): readonly FilterTerm[]
     if (term.off) return [];
     if (term.kind !== "group") return [term];
     const any = term.any.map(activeTerms);
-    // An alternative without active terms would match everything.
+    // An alternative without active terms would match everything, so the group would have no effect.
     return any.some((terms) => terms.length === 0) ? [] : [{ ...term, any }];
   });
 }

@@ -24,13 +24,13 @@ export interface TraceMembers {
   readonly filters?: readonly EngineFilter[];
 }
 
-/** A query as the members that indexes serve, and the rest, which is tested trace by trace. */
+/** A query in two parts: indexes evaluate `members`, and `groups` are tested on each trace. */
 export interface TraceQuery {
   readonly members: TraceMembers;
   readonly groups: readonly QueryGroup<TraceQuery>[];
 }
 
-/** Matches if one of the queries matches; if negated, if none does. */
+/** Matches if one of the queries matches. If `negated`, matches if none of the queries matches. */
 export interface QueryGroup<Query> {
   readonly negated: boolean;
   readonly any: readonly Query[];
@@ -41,7 +41,7 @@ export interface ReadQuery<Query> {
   readonly problems: readonly QueryProblem[];
 }
 
-/** Durations are stored in microseconds. */
+/** Difference between `>` and `>=`, because durations are stored in microseconds. */
 const STEP_MS = 0.001;
 
 /** Parses a query of traces. */
@@ -51,7 +51,7 @@ export function readTraceQuery(text: string): ReadQuery<TraceQuery> {
   return { query: traceQueryOf(terms, found), problems: found };
 }
 
-/** Converts terms. Adds those that are not possible to the problems, and leaves them out. */
+/** Converts terms to a query. Leaves out terms that are not possible, and adds a problem for each of them. */
 export function traceQueryOf(terms: readonly FilterTerm[], problems: QueryProblem[]): TraceQuery {
   const builder = new TraceQueryBuilder(problems);
   for (const term of activeTerms(terms)) builder.add(term);
@@ -141,7 +141,7 @@ class TraceQueryBuilder {
     else this.#addFilter(term, KEYS[name]);
   }
 
-  /** Each member takes one value. */
+  /** Each member takes one value, so a second value becomes a group. */
   #addEqual(term: FieldTerm, member: (typeof EQUAL_MEMBERS)[keyof typeof EQUAL_MEMBERS], value: string): void {
     if (term.negated) this.#addNegated(term);
     else if (this.#members[member] === undefined) this.#members[member] = value;
