@@ -78,7 +78,7 @@ export interface NodeListing {
    * `silent`: it is still in the cluster, but did not respond in time.
    */
   readonly state: "up" | "draining" | "drained" | "silent" | "gone";
-  /** Why it is silent or gone. */
+  /** Why the engine is silent or gone. */
   readonly reason: string | null;
   /** Time at which it became `gone`. */
   readonly gone_at_ms: number | null;
@@ -99,7 +99,7 @@ export interface NodeReport {
   /** Whether writes survive a power cut of all NATS servers, as far as this engine knows. Null: it is alone. */
   readonly durability: "durable" | "relaxed" | null;
   readonly durability_reason: string | null;
-  /** Its copies of the shared data. */
+  /** The engine's copies of the shared data. */
   readonly stores: readonly NodeStore[];
 }
 

@@ -173,8 +173,8 @@ export class SecretMask {
   }
 
   /**
-   * Reads only strings and what follows them: a string before a colon is a name. Linear in the text's length, except
-   * for strings within strings.
+   * Reads only strings and the text that follows each string: a string before a colon is a name. Takes time in
+   * proportion to the length of the text, except for strings within strings.
    */
   #json(text: string, nesting: number): string {
     let shown = "";

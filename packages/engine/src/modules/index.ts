@@ -10,7 +10,9 @@ import { stream } from "./stream/index.ts";
 /** Modules of this package that a config file may name. */
 const ownModules: readonly Module[] = [httpModule, state, stream, event, cron, queue, exec];
 
-/** The module in the package `@svc-runtime/observability`. Every engine runs it, whatever its config says. */
+/**
+ * The module in the package `@svc-runtime/observability`. Every engine runs it, even if its config does not name it.
+ */
 export const OBSERVABILITY = "svc-observability";
 
 let loaded: readonly Module[] | undefined;

@@ -105,7 +105,8 @@ export async function storeCompletion(
     } catch (error) {
       inFlight.isCompleting = false;
       if (CallError.is(error) && error.code === "lease_lost") {
-        // Warn only at the first try: later, an earlier try may have stored the outcome although its answer was lost.
+        // Warn only at the first try. After a failed try, that try may have stored the outcome and lost only the
+        // response.
         if (failures === 1)
           parts.log.warn("outcome of a job discarded: its lease was lost", { queue: parts.name, job: inFlight.job.id });
         return;

@@ -103,7 +103,7 @@ class Core implements QueueCore {
     this.#doneSweep.start();
   }
 
-  /** Returns the jobs that gone runs have leased to their queues. Every engine tries; only the first finds the jobs. */
+  /** Releases the jobs that were leased by runs that are gone. Every engine tries; only the first finds the jobs. */
   #releaseRuns(runs: readonly string[]): void {
     this.store.call("releaseRuns", { runs }).then(
       (jobs) => {

@@ -67,7 +67,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   };
 }
 
-/** Deletes an expired item. Ignores a conflict: the item was written again meanwhile. */
+/** Deletes an expired item. Ignores a conflict, because it means that the item was written again meanwhile. */
 async function removeExpired(writes: Writes, { scope, key, version }: ExpiredItem): Promise<void> {
   try {
     await writes.delete({ scope, key, ifVersion: version }, {});

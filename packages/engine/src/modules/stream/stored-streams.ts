@@ -226,7 +226,7 @@ export class StoredStreams implements StreamBackend {
     };
   }
 
-  /** Returns the first `limit` non-empty groups of each store. */
+  /** Returns the non-empty groups of each store, at most `limit` per store. */
   async groups(limit: number): Promise<readonly (GroupAddress & { readonly items: number })[]> {
     const answers = await Promise.all(
       this.#stores.all.map((store) => store.groups({ prefix: "", after: undefined, limit })),

@@ -27,7 +27,7 @@ export type ClientTriggerSettings = z.output<typeof clientTriggerSettings>;
 /** Function whose permission a stream trigger requires, because its events contain the same data. */
 const READS_ITEMS = "stream::get";
 
-/** Throws `FORBIDDEN` if only restricted connections own the trigger and none of them may read items. */
+/** Throws `FORBIDDEN` if all owners of the trigger are restricted connections without the right to read items. */
 export function refuseWithoutRights(binding: Pick<TriggerBinding<unknown>, "callRefusal">): void {
   const refusal = binding.callRefusal(READS_ITEMS);
   if (refusal === undefined) return;

@@ -26,7 +26,7 @@ function howOf(unit: Unit): string {
   return state === "ready" ? "has not ended yet" : `is ${state.replace("_", " ")}${reasonOf(reason)}`;
 }
 
-/** Returns the first line of the reason in parentheses. A reason may have several lines. */
+/** Returns the first line of the reason, in parentheses, because a reason may have several lines. */
 function reasonOf(reason: string | undefined): string {
   return reason === undefined ? "" : ` (${reason.split("\n", 1)[0]})`;
 }

@@ -112,7 +112,10 @@ export class Supervisor {
     context.signal.addEventListener("abort", () => this.#killAll(), { once: true });
   }
 
-  /** Applies a config: starts new workers, stops removed ones, restarts changed ones. Does not wait for them. */
+  /**
+   * Applies a config: starts new workers, stops removed workers, restarts changed workers. Does not wait for the
+   * result.
+   */
   apply(config: SupervisorConfig): void {
     const commands = config.commands ?? [];
     const wanted = new Map<string, SupervisedEntry>(

@@ -116,7 +116,7 @@ export function workerPreparation(entry: LocalWorkerEntry, projectDir: string): 
   };
 }
 
-/** The ignore list of the manifest always applies, in addition to that of the entry. */
+/** Returns the watched files. The ignore list of the manifest applies in addition to the ignore list of the entry. */
 function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch"]): false | WatchPatterns {
   if (entry === false || manifest === false) return false;
   return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };

@@ -246,8 +246,8 @@ export class Unit {
   }
 
   /**
-   * Reads the manifest again, installs changed dependencies, and replaces all processes. Stops them first if they
-   * cannot be replaced. `reinstall`: installs even if nothing changed.
+   * Reads the manifest again, installs changed dependencies, and replaces all processes. If processes cannot be
+   * replaced while they run, stops them first. `reinstall`: installs even if nothing changed.
    */
   restart(options: { readonly reinstall?: boolean } = {}): void {
     if (options.reinstall === true)

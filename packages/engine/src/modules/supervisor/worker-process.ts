@@ -47,11 +47,11 @@ export interface WorkerProcessObserver {
   changed(): void;
   started(group: ProcessGroup): void;
   ready(): void;
-  /** It crashed; `next` is the state that follows. */
+  /** Called when the process has crashed. `next` is the state that follows. */
   crashed(end: CommandEnd, next: ProcessStatus): void;
-  /** It ended with exit code 0 and does not restart. */
+  /** Called when the process has ended with exit code 0 and does not restart. */
   finished(): void;
-  /** One of its connections closed after another process had replaced it. */
+  /** Called when a connection of the process closes after another process has replaced the process. */
   replacedDisconnected(): void;
 }
 
@@ -163,15 +163,15 @@ export class WorkerProcess {
     return this.#group?.pids() ?? Promise.resolve([]);
   }
 
-  /** Starts it with its restart history cleared. It must be stopped. */
+  /** Starts the process with its restart history cleared. The process must be stopped. */
   start(): void {
     this.#policy.forget();
     this.#spawn();
   }
 
   /**
-   * Starts it while the process that it replaces runs. If it ends before `takeOver`, it has failed and does not
-   * restart. It must be stopped.
+   * Starts the process while the process that it replaces still runs. If it ends before `takeOver`, it has failed and
+   * does not restart. It must be stopped when this is called.
    */
   startAsReplacement(): void {
     this.#isReplacement = true;
@@ -192,7 +192,7 @@ export class WorkerProcess {
     if (exit !== undefined && exit.atMs >= (this.#lastExit?.atMs ?? 0)) this.#lastExit = exit;
   }
 
-  /** Stops it and its descendants. Resolves when none is left. */
+  /** Stops the process and its descendants. Resolves when none of them is left. */
   async stop(options: { readonly graceMs: number }): Promise<void> {
     this.#retire();
     await this.#group?.stop(options);

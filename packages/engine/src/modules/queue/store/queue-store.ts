@@ -203,7 +203,7 @@ export type JobProcedures = {
   >;
   /** Notes that the run has no trigger of the subscription any more. */
   readonly releaseSubscription: Write<SubscriptionHolder, void>;
-  /** Ends the subscription, unless another run has a trigger of it. Returns whether it has ended. */
+  /** Ends the subscription if no other run has a trigger of it. Returns whether the subscription has ended. */
   readonly unsubscribe: Write<SubscriptionHolder, boolean>;
   /**
    * Deletes up to `limit` waiting or delayed jobs of a subscription that has ended. Returns their number; repeat until

@@ -38,7 +38,7 @@ const kindNames = z.enum(["state:created", "state:updated", "state:deleted", "cr
 export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodType<StateTriggerSettings> {
   return z
     .strictObject({
-      // Descriptions are repeated, because a nullish schema does not show that of its inner schema.
+      // Descriptions are repeated, because a nullish schema does not show the description of its inner schema.
       scope: described(itemNameSchema("Only this scope")),
       key: described(itemNameSchema("Only this key")),
       prefix: described(prefixSchema),

@@ -77,7 +77,7 @@ interface KnownFolder {
 interface Scan {
   /** Paths of files that were added, removed or have other content. */
   readonly changed: Set<string>;
-  /** Its result is the new reference and is not reported. */
+  /** True: the result of the scan is the new reference and is not reported. */
   readonly isBaseline: boolean;
 }
 
@@ -204,8 +204,8 @@ export class SourceWatch {
   }
 
   /**
-   * Scans folders and all new ones below them. Returns the paths of files that were added, removed or have other
-   * content.
+   * Scans the folders, and all new folders below them. Returns the paths of files that were added, removed or have
+   * other content.
    */
   async #scan(folders: readonly string[], isBaseline: boolean): Promise<ReadonlySet<string>> {
     const scan: Scan = { changed: new Set(), isBaseline };

@@ -65,7 +65,7 @@ const DEFAULT_IGNORE: readonly string[] = [
 /** Returns true if a path, relative to the watched folder with `/` between names, matches. */
 export type PathRule = (path: string) => boolean;
 
-/** Returns the rule for ignored paths: files created by tools, unless `include` names them, and `extra`. */
+/** Returns the rule for ignored paths: the paths in `extra`, and files created by tools unless `include` names them. */
 export function ignoreRule(extra: readonly string[], include: readonly string[] = []): PathRule {
   const named = include.flatMap((pattern) => pattern.split("/"));
   return pathRule([...DEFAULT_IGNORE.filter((usual) => !named.some(compileGlob(usual))), ...extra]);
