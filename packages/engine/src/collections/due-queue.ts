@@ -1,12 +1,12 @@
 /** An item with a due time. */
 export interface Due {
-  /** Milliseconds since 1970. Changed by the queue alone. */
+  /** Due time, in milliseconds since 1970. Only the queue changes it. */
   dueAt: number;
-  /** Index in the heap, or -1 if the item is not in the queue. Changed by the queue alone. */
+  /** Index in the heap, or -1 if the item is not in the queue. Only the queue changes it. */
   place: number;
 }
 
-/** A binary heap of items, the earliest first. Each item is in it at most once. */
+/** A binary heap of items. The item with the earliest due time is the first. Each item is in the heap at most once. */
 export class DueQueue<Thing extends Due> {
   readonly #heap: Thing[] = [];
 

@@ -1,7 +1,7 @@
 /**
- * Returns which candidate is the first choice for a key, by rendezvous hashing: everyone who knows the same candidates
- * chooses the same one, and a candidate that leaves changes the choice only for its own keys. Undefined without
- * candidates.
+ * Returns the first choice among the candidates for a key, by rendezvous hashing: everyone who knows the same
+ * candidates chooses the same one. If a candidate leaves, only the keys change their choice whose choice it was.
+ * Returns undefined if there are no candidates.
  */
 export function firstChoice(key: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -15,7 +15,7 @@ export function firstChoice(key: string, candidates: Iterable<string>): string |
   return best;
 }
 
-/** FNV-1a with 32 bits, and a final mix, so that similar texts get unlike weights. */
+/** FNV-1a with 32 bits, and a final mix, so that similar texts get different weights. */
 function hash(text: string): number {
   let sum = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);

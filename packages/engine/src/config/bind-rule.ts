@@ -6,12 +6,12 @@ import type { EngineSettings, ListenAddress, LoadedConfig } from "./types.ts";
 /** Settings that decide whether a listener may be open to other machines. */
 export type Exposure = Pick<EngineSettings, "mode" | "insecureBind">;
 
-/** True if clients at this address must present a token to use what is meant for the engine's own clients. */
+/** True if clients that connect to this address must present a token for the functions of the engine's own clients. */
 export function tokenRequiredAt(address: Pick<ListenAddress, "host">, { mode, insecureBind }: Exposure): boolean {
   return mode === "production" || (!isLoopback(address.host) && !insecureBind);
 }
 
-/** True in production mode, and if other machines can reach any listener. */
+/** True in production mode, or if other machines can reach any of the listeners. */
 export function isExposed({ engine, http, realtime }: Pick<LoadedConfig, "engine" | "http" | "realtime">): boolean {
   const addresses = [engine.bridge, ...engine.bridges.map(({ address }) => address), http, realtime];
   return engine.mode === "production" || addresses.some(({ host }) => !isLoopback(host));
@@ -29,9 +29,9 @@ export function accessSettings(block: BridgeBlock, address: ListenAddress, expos
 }
 
 /**
- * Returns the reason why a listener may not be bound as configured, or undefined if it may. Listening off loopback
- * requires a token, so that nobody opens the engine to other machines by mistake. `key` is the listener's key, e.g.
- * `engine.bridge`.
+ * Returns the reason why a listener may not be bound as configured, or undefined if it may. A listener that other
+ * machines can reach requires a token, so that nobody opens the engine to other machines by mistake. `key` is the
+ * listener's key, e.g. `engine.bridge`.
  */
 export function bindProblem(
   key: string,

@@ -4,9 +4,9 @@ import { z } from "zod";
 const SHARED_MODULES: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue", "svc-cron"]);
 /** Adapter whose data are in the log of a cluster. */
 const CLUSTER = "cluster";
-/** What makes the engine a node of a cluster: a block of its file, or `NodeShare`. */
+/** Where the engine's cluster is configured: nowhere, in its config file, or on the command line (`NodeShare`). */
 export type ClusteredBy = "nothing" | "file" | "command line";
-/** Older names, with which svc-cron never stored anything elsewhere. */
+/** Adapter names of older configs. They have no effect for svc-cron. */
 const IGNORED_BY_CRON = ["kv", "redis"];
 
 const blockSchema = z
@@ -28,8 +28,8 @@ const blockSchema = z
   .catch({});
 
 /**
- * Returns the adapter of a module's config where the cluster decides: the default, or a problem. Undefined:
- * the config stays as it is.
+ * Returns the adapter of a module's config if the cluster determines it: the adapter's name, or the problem with the
+ * written one. Returns undefined if the config stays as it is.
  */
 export function adapterInCluster(
   module: string,
@@ -48,7 +48,7 @@ export function adapterInCluster(
   const isFile =
     name === "file_based" || ((name === "kv" || name === "builtin") && adapter?.config?.store_method !== "in_memory");
   if (!isFile || adapter?.config?.local === true) return undefined;
-  // The file is written for one engine.
+  // The file is written for an engine without a cluster, and several engines run it. So replace its adapter.
   if (clusteredBy === "command line") return { name: CLUSTER };
   return {
     problem:

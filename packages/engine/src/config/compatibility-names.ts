@@ -1,6 +1,6 @@
 /**
- * Compatibility: module names that config files of the reference system and of its older versions use.
- * No other file of the config folder knows them. They are accepted, but not documented to users.
+ * Compatibility: module names that are used in config files of the reference system and of its older versions. No other
+ * file of the config folder contains them. They are accepted, but not documented to users.
  */
 
 /** Every module name that a config file may use, whether or not this version has the module. */
@@ -21,7 +21,10 @@ const OTHER_NAMES: ReadonlyMap<string, ModuleName> = new Map([["svc-pubsub", "sv
 
 const PREFIX = /^(?:iii-|svc-)/;
 
-/** Returns `svc-state` for `svc-state`, `iii-state` and `state`, or undefined if no module has the name. */
+/**
+ * Returns the name of the module, e.g. `svc-state` for `svc-state`, `iii-state` and `state`. Undefined if no module has
+ * it.
+ */
 export function canonicalModuleName(name: string): ModuleName | undefined {
   const prefixed = `svc-${name.replace(PREFIX, "")}`;
   return MODULE_NAMES.find((known) => known === prefixed) ?? OTHER_NAMES.get(prefixed);
@@ -64,10 +67,13 @@ export function adapterNameOfClass(className: string): string | undefined {
   return ADAPTER_CLASSES.find(([pattern]) => pattern.test(last))?.[1];
 }
 
-/** In the reference, `iii-worker-manager` configures the worker socket. Here it belongs to the engine. */
+/**
+ * In the reference, the entry `iii-worker-manager` configures the worker socket. In svc, the socket belongs to the
+ * engine.
+ */
 export const BRIDGE_ENTRY = "worker-manager";
 
-/** A separate module in the reference; built into this engine. */
+/** In the reference, HTTP functions are a separate module. In svc, they are built into the engine. */
 export const HTTP_FUNCTIONS_ENTRY = "http-functions";
 
 const REPLACED: ReadonlyMap<string, string> = new Map([
@@ -86,7 +92,7 @@ const REPLACED: ReadonlyMap<string, string> = new Map([
 ]);
 const REPLACED_WITHOUT_PREFIX: ReadonlySet<string> = new Set(["configuration", "compose"]);
 
-/** Returns the replacement of a name that only the reference has: the name without prefix, and advice for the user. */
+/** Returns what replaces a module that only the reference has: its name without prefix, and advice for the user. */
 export function replacementOf(name: string): { readonly role: string; readonly advice: string } | undefined {
   const role = name.replace(PREFIX, "");
   if (role === name && !REPLACED_WITHOUT_PREFIX.has(role)) return undefined;

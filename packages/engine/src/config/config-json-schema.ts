@@ -5,7 +5,7 @@ import type { KnownModules } from "./worker-entries.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Returns the JSON Schema of the config file, for editors. It also accepts `${NAME}` for each number and boolean. */
+/** Returns the JSON Schema of the config file, for editors. Numbers and booleans may also be written as `${NAME}`. */
 export function configJsonSchema(modules: KnownModules): JsonSchema {
   const entries = [
     ...modules.map((module) => z.strictObject({ name: z.literal(module.name), config: module.config.optional() })),
@@ -35,5 +35,5 @@ function allowVariables<T>(schema: T): T {
 }
 
 const SCALARS: ReadonlySet<unknown> = new Set(["integer", "number", "boolean"]);
-/** Members of a schema that hold values, not schemas. */
+/** Members of a schema that contain values instead of schemas. */
 const DATA_KEYS: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "required"]);

@@ -18,7 +18,7 @@ export interface DependencyProblem<Path> {
 
 /**
  * Returns unknown names, entries that depend on themselves, and dependency cycles. Each cycle is reported once, at the
- * entry that closes it. `others` are further valid names: those of modules and of entries with problems.
+ * entry that closes it. `others` are further names that are valid: the names of modules and of entries with problems.
  */
 export function dependencyProblems<Path>(
   entries: readonly Ordered<Path>[],

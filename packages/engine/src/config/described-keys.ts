@@ -7,29 +7,31 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 /** Description of one key of the config file. */
 export interface DescribedKey {
   /**
-   * `engine.bridge.port`, `svc-http.port` (a key of that module's `config`), or `workers[].replicas` (a key of a local
-   * worker's entry).
+   * Name of the key: `engine.bridge.port`, `svc-http.port` (a key of the module's `config`), or `workers[].replicas` (a
+   * key of a local worker's entry).
    */
   readonly key: string;
-  /** The keys below `engine`, the module's `config` or the worker's entry. */
+  /** Names of the nested keys below `engine`, the module's `config` or the worker's entry. */
   readonly path: readonly string[];
   /** E.g. `integer`, or `text: debug, info`. */
   readonly type: string;
   readonly description: string;
-  /** Undefined if the key has no default, or only the description names it. */
+  /** Default value. Undefined if there is none, or if only the description states it. */
   readonly default: unknown;
-  /** Names of the alternatives that have the key, e.g. `redis`. Empty if all have it. */
+  /** Names of the alternatives of the block that have the key, e.g. `redis`. Empty if all alternatives have it. */
   readonly only: readonly string[];
 }
 
-/** Accepted for older files, but not documented. */
+/** This adapter name is accepted for older files, but not documented. */
 const OLDER_ADAPTER = "kv";
 export const LOCAL_WORKER = "workers[]";
 
-/** Creating the JSON Schema takes 40 ms, in which an engine does nothing else. */
+/** Cache, because creating the JSON Schema takes 40 ms, during which the engine does nothing else. */
 const keysOf = new WeakMap<KnownModules, readonly DescribedKey[]>();
 
-/** Returns every key that a config file can have, those of the engine first. Computed once per list of modules. */
+/**
+ * Returns every key that a config file can have. The keys of the engine come first. Computed once per list of modules.
+ */
 export function describedKeys(modules: KnownModules): readonly DescribedKey[] {
   const known = keysOf.get(modules) ?? collectKeys(modules);
   keysOf.set(modules, known);
@@ -71,13 +73,13 @@ function keysBelow(
   });
 }
 
-/** Returns the fixed name that selects an alternative. */
+/** Returns the constant `name` that selects this alternative. Undefined if there is none. */
 function chosenBy(option: JsonSchema): readonly string[] | undefined {
   const name = asSchema(option.properties?.name).const;
   return typeof name === "string" ? [name] : undefined;
 }
 
-/** Merges a key that several alternatives have into one. */
+/** Merges the descriptions of a key that several alternatives have into one description. */
 function merged(keys: readonly DescribedKey[]): DescribedKey[] {
   const byKey = new Map<string, DescribedKey>();
   for (const next of keys) {
@@ -119,7 +121,7 @@ function typeInWords(schema: JsonSchema): string {
   return `${words}${rangeInWords(schema)}`;
 }
 
-/** Omits the bounds that Zod gives to every integer: they are those of a safe integer. */
+/** Omits the bounds of a safe integer, because Zod adds them to every integer. */
 function rangeInWords({ type, minimum, maximum }: JsonSchema): string {
   const least =
     minimum === undefined || (type === "integer" && minimum <= Number.MIN_SAFE_INTEGER) ? undefined : minimum;

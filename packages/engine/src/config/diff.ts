@@ -15,7 +15,7 @@ export interface EntryChanges<T> {
 
 export interface SettingChange {
   readonly setting: keyof EngineSettings;
-  /** As in the file, e.g. `engine.drain_ms`. */
+  /** Name in the file, e.g. `engine.drain_ms`. */
   readonly key: string;
   readonly before: EngineSettings[keyof EngineSettings];
   readonly after: EngineSettings[keyof EngineSettings];
@@ -23,11 +23,11 @@ export interface SettingChange {
   readonly needsRestart: boolean;
 }
 
-/** Differences that a running engine has to apply. The position of an entry in the file does not count. */
+/** Differences that a running engine has to apply. The position of an entry in the file does not matter. */
 export interface ConfigDiff {
-  /** Paired by `instance`. */
+  /** Entries with the same `instance` are compared. */
   readonly modules: EntryChanges<ModuleEntry>;
-  /** Paired by `name`. */
+  /** Entries with the same `name` are compared. */
   readonly localWorkers: EntryChanges<LocalWorkerEntry>;
   /** Undefined if the address stays the same. */
   readonly http: Changed<ListenAddress> | undefined;
@@ -39,7 +39,7 @@ export interface ConfigDiff {
   readonly isEmpty: boolean;
 }
 
-/** The bridge's address needs a restart because connected workers use it to reconnect. */
+/** The address of the bridge needs a restart, because connected workers use this address to reconnect. */
 const SETTINGS: ReadonlyMap<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }> = new Map([
   ["bridge", { key: "engine.bridge", needsRestart: true }],
   ["bridgeAccess", { key: "engine.bridge", needsRestart: false }],
@@ -110,7 +110,7 @@ function countOf(changes: EntryChanges<unknown>): number {
 
 function shown(setting: keyof EngineSettings, value: EngineSettings[keyof EngineSettings]): string {
   if (setting === "token") return value === undefined ? "the one in .svc/token" : "a configured one";
-  // It may contain secrets.
+  // The block is not shown, because it may contain secrets.
   if (setting === "cluster") return value === undefined ? "none" : "another block";
   if (typeof value === "object" && "port" in value) return `${value.host}:${value.port}`;
   return String(value);

@@ -52,7 +52,10 @@ export function effectiveConfig(
   };
 }
 
-/** `overridable` are the settings that flags and variables may override. They take precedence over the block. */
+/**
+ * Returns the settings of a module. `overridable` are those that flags and variables may override. They take precedence
+ * over the block.
+ */
 function settingsOf(
   block: unknown,
   schema: z.ZodType | undefined,

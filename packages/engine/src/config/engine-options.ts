@@ -14,21 +14,24 @@ export interface OptionFacts {
   readonly flag?: OptionFlag;
   /** True if a running engine keeps the old value until it restarts. */
   readonly needsRestart?: true;
-  /** True for a path. It is relative to the config file, or in a variable or flag to the working directory. */
+  /**
+   * True for a path. A relative path is resolved from the config file's folder; in a variable or flag, from the working
+   * directory.
+   */
   readonly isPath?: true;
   /** Set if the value is masked. `unset` is shown if the option has no value. */
   readonly secret?: { readonly unset: string };
 }
 
 export interface OptionFlag {
-  /** As in `svc --help`, e.g. `--log-level <level>`. */
+  /** Usage as shown by `svc --help`, e.g. `--log-level <level>`. */
   readonly usage: string;
   readonly description: string;
-  /** Value of a flag without an argument. */
+  /** Value that the option gets from a flag without an argument. */
   readonly sets?: string | boolean;
 }
 
-/** Holds the facts of the schemas in `engineOptions`. */
+/** Contains the OptionFacts of the schemas in `engineOptions`. */
 export const optionFacts = z.registry<OptionFacts>();
 
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
@@ -53,9 +56,9 @@ const hostNameSchema = z
   .toLowerCase();
 
 /**
- * The options of the `engine:` block, except the listeners. They define the type `EngineSettings`, the config file's
- * schema and reference, `svc config explain`, the environment variables, the flags of `svc` and which changes need a
- * restart.
+ * The options of the `engine:` block, except the listeners. These definitions determine: the type `EngineSettings`, the
+ * config file's schema and reference, `svc config explain`, the environment variables, the flags of `svc`, and which
+ * changes need a restart.
  */
 export const engineOptions = {
   mode: z
@@ -140,7 +143,7 @@ export const engineOptions = {
 };
 
 export const engineOptionsSchema = z.strictObject(engineOptions);
-/** The options as written in the file, defaults filled in. */
+/** The options as written in the file, with defaults filled in. */
 export type EngineOptions = z.output<typeof engineOptionsSchema>;
 
 /** A flag of `svc` that sets an option. */
@@ -148,7 +151,7 @@ export interface EngineFlag extends OptionFlag {
   readonly option: keyof EngineOptionSettings;
   /** Accepted values; absent if the flag accepts any text or has no argument. */
   readonly choices?: readonly string[] | undefined;
-  /** Absent for a flag without an argument. */
+  /** Default value; absent for a flag without an argument. */
   readonly default?: unknown;
 }
 
@@ -166,7 +169,7 @@ export const engineFlags: readonly EngineFlag[] = Object.entries(engineOptions).
   };
 });
 
-/** Converts the text of an environment variable or argument to a number or boolean if the schema is not one of text. */
+/** Converts the text of an environment variable or argument to a number or boolean, unless the schema is for text. */
 export function valueOfText(schema: z.ZodType, text: string): unknown {
   if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return text;
   if (/^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) return Number(text);

@@ -39,9 +39,9 @@ import type {
   TlsFiles,
 } from "./types.ts";
 
-/** Settings from the command line. They override all others. Paths are relative to the working directory. */
+/** Settings from the command line. They override all other sources. Paths are relative to the working directory. */
 export type ConfigOverrides = ListenerPorts & {
-  /** Makes the engine one of several that run one file. */
+  /** Set if the engine is one of several engines that run the same config file. */
   readonly share?: NodeShare | undefined;
 } & {
   readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined;
@@ -94,7 +94,8 @@ export interface ResolvedSettings {
 }
 
 /**
- * Resolves each setting from flag, environment, file and default, in this order. An empty variable counts as not set.
+ * Resolves each setting. The sources are, in this order: flag, environment variable, file, default. An empty variable
+ * counts as not set.
  */
 export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   const { engine } = inputs;
@@ -219,7 +220,7 @@ interface OptionInFile {
   readonly key: string;
   readonly name: string;
   readonly schema: z.ZodType;
-  /** As in the file, or the default. */
+  /** Value in the file, or the default. */
   readonly value: unknown;
   readonly isGiven: boolean;
 }
@@ -258,7 +259,7 @@ class SettingResolver {
     return value;
   }
 
-  /** Records a setting without candidates to choose from. */
+  /** Records a setting that has only this value, so that no source has to be chosen. */
   note(key: string, value: EffectiveSetting["value"], source: SettingSource = "file"): void {
     this.effective.push({ key, value, source });
   }
@@ -399,7 +400,7 @@ class SettingResolver {
     }
   }
 
-  /** Rejects a token with two meanings, because its holder would get the stronger rights. */
+  /** Rejects a token that occurs twice, because its holder would get the stronger of the two rights. */
   refuseSharedTokens(listeners: readonly BridgeListener["access"][], engineToken: string | undefined): void {
     for (const { rbac } of listeners) {
       const seen = new Map<string, string>();

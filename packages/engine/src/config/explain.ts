@@ -13,7 +13,7 @@ import type { KnownModules } from "./worker-entries.ts";
 export interface ExplainedKey extends DescribedKey {
   /** Environment variable of the setting; undefined if it has none. */
   readonly variable: string | undefined;
-  /** Undefined if the module is not loaded, the key has no value, or there is no config. */
+  /** Effective value. Undefined in three cases: the module is not loaded; the key has no value; there is no config. */
   readonly value: unknown;
   readonly source: SettingSource | undefined;
   /** Location in the file, e.g. `config.yaml:12`; undefined if the file does not set the key. */
@@ -22,7 +22,10 @@ export interface ExplainedKey extends DescribedKey {
   readonly written: string | undefined;
 }
 
-/** Describes every key; values are included if `text` is given. Throws ConfigError like `parseConfig`. */
+/**
+ * Describes every key of the config file. If `text` is given, the values are included. Throws ConfigError like
+ * `parseConfig`.
+ */
 export function explainConfig(file: string, text: string | undefined, options: LoadOptions): readonly ExplainedKey[] {
   const keys = describedKeys(options.modules);
   const yaml = text === undefined ? undefined : readYaml(text, lookupIn(options.env)).source;
@@ -80,7 +83,7 @@ class Explainer {
     };
   }
 
-  /** Uses the first entry of a module; further entries are not explained. */
+  /** Returns the setting of the first entry of a module. Further entries of the module are not explained. */
   #moduleSetting(
     name: string,
     path: readonly string[],

@@ -5,9 +5,9 @@ import { tlsBlockSchema } from "./blocks/tls-block.ts";
 /** Address that a listener binds. Default: loopback. */
 export interface ListenAddress {
   readonly host: string;
-  /** 0 to 65535; 0 picks a free port. */
+  /** Port, 0 to 65535. 0 selects a free port. */
   readonly port: number;
-  /** Absent: no TLS. */
+  /** TLS is used if this is present. */
   readonly tls?: TlsFiles;
 }
 
@@ -55,14 +55,17 @@ export function isLoopback(host: string): boolean {
   return host.toLowerCase() === "localhost";
 }
 
-/** ::1 has many spellings, e.g. 0:0:0:0:0:0:0:1. The URL parser normalizes them, but does not accept a zone (%eth0). */
+/**
+ * Compares the normalized address, because ::1 has many spellings, e.g. 0:0:0:0:0:0:0:1. The URL parser normalizes
+ * them, but does not accept a zone (%eth0).
+ */
 function isLoopbackIPv6(host: string): boolean {
   return !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::1]";
 }
 
 /**
- * True if two listeners would bind the same port. Loopback names are equal here, because both address families are
- * bound.
+ * True if two listeners would bind the same port. Loopback names count as equal, because a listener on one of them
+ * binds both address families.
  */
 export function collide(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false;

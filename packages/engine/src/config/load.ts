@@ -14,17 +14,21 @@ import { hasStoredToken } from "./token-file.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
 import { type KnownModules, readEntries } from "./worker-entries.ts";
 
-/** Largest config file, in bytes. */
+/** Maximum size of a config file, in bytes. */
 export const MAX_CONFIG_BYTES = 1_048_576;
 
 export interface LoadOptions {
-  /** Fills `${NAME}` and gives the `SVC_*` settings. Usually `process.env`. */
+  /**
+   * Environment variables, usually `process.env`. They replace `${NAME}` in the file, and contain the `SVC_*` settings.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Settings from the command line. */
   readonly overrides?: ConfigOverrides;
   /** Modules of this engine. */
   readonly modules: KnownModules;
-  /** Whether `.svc/token` exists. `loadConfig` finds out itself. Default false. */
+  /**
+   * Whether `.svc/token` exists. `loadConfig` checks it by itself if this is absent. Default of `parseConfig`: false.
+   */
   readonly hasStoredToken?: boolean;
   /** Base of relative paths in flags and variables. Default: the working directory. */
   readonly cwd?: string;
@@ -32,14 +36,16 @@ export interface LoadOptions {
 
 /**
  * Reads and checks a config file. Throws ConfigError with all problems, in the order of the file. If the text is not
- * YAML, only that problem is reported.
+ * YAML, this is the only problem in the error.
  */
 export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
   const absolute = resolve(options.cwd ?? process.cwd(), file);
   return parseConfig(absolute, readConfigText(absolute), { hasStoredToken: hasStoredToken(absolute), ...options });
 }
 
-/** Like `loadConfig`, for a text that is already read. `file` is its absolute path, for messages and relative paths. */
+/**
+ * Like `loadConfig`, but for a text that is already read. `file` is the absolute path, for messages and relative paths.
+ */
 export function parseConfig(file: string, text: string, options: LoadOptions): LoadedConfig {
   const { source: yaml, problems } = readYaml(text, lookupIn(options.env));
   if (yaml === undefined) throw new ConfigError(file, problems);
@@ -112,7 +118,7 @@ export function readConfigText(file: string): string {
   let bytes: Buffer;
   try {
     const stats = statSync(file);
-    // Checked before opening: reading a pipe or a device would block indefinitely.
+    // Check this before opening, because opening a pipe or reading a device could block forever.
     if (!stats.isFile())
       throw refuse(stats.isDirectory() ? "is a folder; pass the config file in it" : "is not a regular file");
     if (stats.size > MAX_CONFIG_BYTES)
@@ -159,7 +165,7 @@ function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource
   });
 }
 
-/** Applies the older entry for URL functions, unless the engine block sets the same key. */
+/** Applies the entry for HTTP functions of older files. Keys in the engine block take precedence. */
 function withOlderHttpFunctions(
   top: Readonly<Record<string, unknown>>,
   older: HttpFunctionsBlock | undefined,
@@ -172,13 +178,13 @@ function withOlderHttpFunctions(
 
 interface EngineBlockOfFile {
   readonly block: EngineBlock;
-  /** As written, without defaults. */
+  /** The block as written, without defaults. */
   readonly given: Readonly<Record<string, unknown>>;
   readonly problems: readonly FileProblem[];
 }
 
 function readEngineBlock(top: Readonly<Record<string, unknown>>, yaml: YamlSource): EngineBlockOfFile {
-  // `engine:` with every line below it commented out is an empty block.
+  // The value is null if every line below `engine:` is commented out. This counts as an empty block.
   const value = top.engine ?? {};
   const parsed = engineBlockSchema.safeParse(value);
   if (parsed.success) return { block: parsed.data, given: value as Readonly<Record<string, unknown>>, problems: [] };
@@ -189,7 +195,7 @@ function readEngineBlock(top: Readonly<Record<string, unknown>>, yaml: YamlSourc
   };
 }
 
-/** Applies the older entry for the worker socket, unless the engine block sets the same key. */
+/** Applies the entry for the worker socket of older files. Keys in the engine block take precedence. */
 function mergeBridge(
   block: BridgeBlock | undefined,
   entries: { readonly bridge: BridgeBlock | undefined },

@@ -4,13 +4,16 @@ import type { BridgeBlock } from "./blocks/access-block.ts";
 import { clusterBlockSchema } from "./blocks/cluster-block.ts";
 import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry } from "./types.ts";
 
-/** Makes an engine one of several on this machine that run one config file, as `svc dev --cluster` starts them. */
+/**
+ * Makes an engine one of several on this machine that run the same config file. `svc dev --cluster` starts engines like
+ * this.
+ */
 export const nodeShareSchema = z.strictObject({
   /** Replaces `engine.cluster` of the file. */
   cluster: clusterBlockSchema,
-  /** Absolute path. What this engine alone keeps is below it: data, logs, records of its processes. */
+  /** Absolute path of the folder for files that the engines must not share: data, logs, records of processes. */
   folder: z.string().min(1),
-  /** Which of the engines it is, from 0 on. */
+  /** Index of this engine among the engines, from 0 on. */
   at: z.int().min(0),
   /** Number of engines. */
   of: z.int().min(1),
@@ -23,8 +26,8 @@ interface Entries {
 }
 
 /**
- * Returns the workers and commands that an engine runs. The engines take them in turn, process by process. Entries that
- * depend on one another run at one engine.
+ * Returns the workers and commands that this engine runs. The processes are distributed over the engines in turn.
+ * Entries that depend on one another run at the same engine.
  */
 export function shareOf({ localWorkers, commands }: Entries, share: NodeShare | undefined): Entries {
   if (share === undefined) return { localWorkers, commands };
@@ -36,7 +39,7 @@ export function shareOf({ localWorkers, commands }: Entries, share: NodeShare | 
   return { localWorkers: localWorkers.flatMap(own), commands: commands.flatMap(own) };
 }
 
-/** Returns the number of processes that the engine runs of each entry. */
+/** Returns how many processes of each entry this engine runs. */
 function processesAt(entries: readonly SupervisedEntry[], { at, of }: NodeShare): ReadonlyMap<SupervisedEntry, number> {
   const processes = new Map<SupervisedEntry, number>();
   let turn = 0;
@@ -54,7 +57,9 @@ function processesAt(entries: readonly SupervisedEntry[], { at, of }: NodeShare)
   return processes;
 }
 
-/** Returns the entries in groups whose members depend on one another, in the order of their first entries. */
+/**
+ * Groups entries that depend on one another, directly or indirectly. Groups are in the order of their first entries.
+ */
 function dependentGroups(entries: readonly SupervisedEntry[]): readonly (readonly SupervisedEntry[])[] {
   let groups: (readonly SupervisedEntry[])[] = [];
   for (const entry of entries) {
@@ -71,19 +76,22 @@ function dependentGroups(entries: readonly SupervisedEntry[]): readonly (readonl
   return groups;
 }
 
-/** Returns the further listeners. Their ports are for the first engine; the others take free ones. */
+/**
+ * Returns the listeners with their ports for the first engine. For the other engines, all ports are 0 (a free port),
+ * because two engines on one machine cannot use the same port.
+ */
 export function withOwnPorts(bridges: readonly BridgeBlock[], share: NodeShare | undefined): BridgeBlock[] {
   return bridges.map((bridge) => (share === undefined || share.at === 0 ? bridge : { ...bridge, port: 0 }));
 }
 
-/** Block of svc-observability, as far as engines on one machine cannot share it. */
+/** Parts of the block of svc-observability that several engines on one machine cannot share. */
 const telemetryBlockSchema = z.looseObject({
   prometheus: z.looseObject({}).optional(),
   otlp_receiver: z.looseObject({}).optional(),
   trace_storage: z.looseObject({}).optional(),
 });
 
-/** Returns the modules with listeners and folders of the engine's own, as `withOwnPorts` and `withOwnFolders` do. */
+/** Returns the modules, with other ports and folders for svc-observability if several engines run the file. */
 export function withOwnTelemetry(
   modules: readonly ModuleEntry[],
   share: NodeShare | undefined,
@@ -95,13 +103,13 @@ export function withOwnTelemetry(
     if (share.at > 0)
       for (const key of ["prometheus", "otlp_receiver"] as const)
         if (config[key] !== undefined) config[key] = { ...config[key], port: 0 };
-    // The default is in the data folder.
+    // Use the default instead, because it is in this engine's data folder.
     if (config.trace_storage !== undefined) config.trace_storage = { ...config.trace_storage, directory: undefined };
     return { ...module, config };
   });
 }
 
-/** Returns the overrides with the folders of an engine that is one of several. */
+/** Returns the overrides. If several engines run the file, adds folders that only this engine uses. */
 export function withOwnFolders<Overrides extends { readonly share?: NodeShare | undefined }>(
   overrides: Overrides,
 ): Overrides & { readonly dataDir?: string; readonly logsDir?: string } {

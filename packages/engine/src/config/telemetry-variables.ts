@@ -12,7 +12,7 @@ type Reading = (text: string) => unknown;
 const asIs: Reading = (text) => text;
 const number: Reading = (text) => (/^[0-9.]+$/.test(text) ? Number(text) : text);
 const boolean: Reading = (text) => (YES.has(text.toLowerCase()) ? true : NO.has(text.toLowerCase()) ? false : text);
-/** Parses `name=value,…`, percent-encoded, as the specification of OTLP exporters defines it. */
+/** Parses `name=value,…`, percent-encoded. The specification of OTLP exporters defines this format. */
 const headers: Reading = (text) => {
   try {
     const pairs = text.split(",").map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string | undefined]);
@@ -25,8 +25,8 @@ const headers: Reading = (text) => {
 };
 
 /**
- * Standard variables of OpenTelemetry and their settings (capabilities 9.1). The file overrides them, because other
- * programs share them.
+ * Standard variables of OpenTelemetry, and the settings that they set. The config file overrides them, because other
+ * programs use the same variables.
  */
 const VARIABLES: readonly (readonly [variable: string, key: string, read: Reading])[] = [
   ["OTEL_ENABLED", "enabled", boolean],
@@ -61,8 +61,8 @@ export interface WithVariables {
 }
 
 /**
- * Fills in settings that the file does not set. An invalid value is ignored with a warning: the variable may be meant
- * for another program and must not prevent the engine from starting.
+ * Sets settings from variables if the file does not set them. An invalid value is ignored with a warning, because the
+ * variable may be meant for another program and must not prevent the engine from starting.
  */
 export function withTelemetryVariables(
   modules: readonly ModuleEntry[],

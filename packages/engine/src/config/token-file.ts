@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { tokenSchema } from "./engine-options.ts";
 
 /**
- * Returns the path of the generated token: `.svc/token` beside the config file. It is used if no token is configured.
+ * Returns the path of the file with the generated token: `.svc/token` in the folder of the config file. The engine uses
+ * that token if no token is configured.
  */
 export function tokenFileOf(configFile: string): string {
   return join(dirname(configFile), ".svc", "token");

@@ -8,8 +8,8 @@ import type { ListenAddress } from "./listen-address.ts";
 export type { ListenAddress, TlsFiles } from "./listen-address.ts";
 
 /**
- * The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. Paths are
- * absolute.
+ * The `engine:` block of the config file, with defaults filled in. Environment variables and flags are already applied.
+ * Paths are absolute.
  */
 export interface EngineSettings extends EngineOptionSettings {
   /** Worker WebSocket. Default 127.0.0.1:49134. */
@@ -31,7 +31,7 @@ export interface BridgeListener {
 export interface ModuleEntry {
   /** Canonical module name; aliases and older `class:` names are already mapped. */
   readonly name: string;
-  /** Unique in the file: `name` for the first entry of a module, `name#2`, `name#3` for further ones. */
+  /** Unique id in the file: `name` for the first entry of a module, `name#2`, `name#3` for further entries. */
   readonly instance: string;
   /** The entry's `config` with variables replaced; `{}` if it has none. The module parses it. */
   readonly config: unknown;
@@ -44,14 +44,14 @@ export interface ModuleEntry {
  * any folders) is relative to the watched folder.
  */
 export interface WatchPatterns {
-  /** Watch only these; empty: all. */
+  /** Only these files and folders are watched. Empty: all of them. */
   readonly include: readonly string[];
-  /** Do not watch these. Generated files are always ignored. */
+  /** These files and folders are not watched. Generated files are never watched. */
   readonly ignore: readonly string[];
 }
 
 export interface Limits {
-  /** Maximum memory of one process with its descendants, in bytes. */
+  /** Maximum memory of one process together with its descendants, in bytes. */
   readonly memoryBytes: number | undefined;
   /** Maximum CPU time, in cores. */
   readonly cpu: number | undefined;
@@ -64,12 +64,12 @@ export interface SupervisedEntry {
   readonly path: string;
   /** Number of processes, 1 to 64. Default 1. */
   readonly replicas: number;
-  /** Files whose changes restart it; false: none. */
+  /** Files whose changes restart the process. False: no files are watched. */
   readonly watch: false | WatchPatterns;
-  /** Names of entries that must be ready before it starts. */
+  /** Names of entries that must be ready before this one starts. */
   readonly dependsOn: readonly string[];
   readonly limits: Limits;
-  /** Added to the process environment. */
+  /** Variables that are added to the process environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Location of the entry, for messages, e.g. `config.yaml:12`. */
   readonly where: string;
@@ -77,11 +77,14 @@ export interface SupervisedEntry {
 
 /** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
 export interface LocalWorkerEntry extends SupervisedEntry {
-  /** Path as written in the file. If only the spelling changes, a reload reports the entry as changed. */
+  /**
+   * Path as written in the file. It is kept because a reload must report the entry as changed if only the spelling
+   * changes.
+   */
   readonly configuredPath: string;
   /** Env files. The process environment overrides them; a later file overrides an earlier one. */
   readonly envFiles: readonly EnvFile[];
-  /** Whether the process that a restart replaces runs until the new one is ready. Default true. */
+  /** True if, on a restart, the old process runs until the new one is ready. Default true. */
   readonly overlap: boolean;
 }
 
@@ -99,7 +102,7 @@ export type SettingSource = "flag" | "env" | "file" | "default";
 /** An effective setting. */
 export interface EffectiveSetting {
   /**
-   * As in the file, e.g. `engine.bridge.port`; the listeners of modules are `svc-http.port`, `svc-stream.host` and so
+   * Key in the file, e.g. `engine.bridge.port`. For the listeners of modules: `svc-http.port`, `svc-stream.host` and so
    * on.
    */
   readonly key: string;
@@ -126,7 +129,7 @@ export interface LoadedConfig {
   readonly commands: readonly CommandEntry[];
   /** Every engine setting and listener address with its source. */
   readonly effective: readonly EffectiveSetting[];
-  /** Messages about accepted but doubtful entries, e.g. names that only the reference has. */
+  /** Messages about entries that are accepted, but probably not intended, e.g. names that only the reference has. */
   readonly warnings: readonly string[];
 }
 
@@ -141,7 +144,7 @@ export interface WorkerFolder {
 /** Thrown if a config file cannot be used. */
 export class ConfigError extends FileError {
   override readonly name = "ConfigError";
-  /** Folders of its local workers, as far as the file could be read. */
+  /** Folders of the local workers in the file, as far as it could be read. */
   readonly folders: readonly WorkerFolder[];
 
   constructor(file: string, problems: readonly FileProblem[], folders: readonly WorkerFolder[] = []) {

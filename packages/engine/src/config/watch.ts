@@ -6,16 +6,16 @@ import { readConfigText, revisionOf } from "./load.ts";
 import { ConfigError } from "./types.ts";
 
 export type ConfigFileChange =
-  /** New content. `revision` is the one that `loadConfig` gives to the same content. */
+  /** The file has new content. `revision` is the revision that `loadConfig` returns for this content. */
   | { readonly kind: "changed"; readonly revision: string }
   /**
-   * The file is empty, truncated or less than half its size: a program may be writing it. Reported as `changed` if it
-   * stays so for `waitMs`.
+   * The file is empty, truncated or less than half its size, so a program may still be writing it. If the content does
+   * not change for `waitMs`, it is reported as `changed`.
    */
   | { readonly kind: "shrunk"; readonly waitMs: number }
   /**
-   * The file was removed, is not a regular file, or cannot be read; `reason` says which, with the file's name. Watching
-   * continues.
+   * The file was removed, is not a regular file, or cannot be read. `reason` is a message with the file's name.
+   * Watching continues.
    */
   | { readonly kind: "unreadable"; readonly reason: string };
 
@@ -23,8 +23,8 @@ export interface WatchOptions {
   /** Quiet time after the last event before the file is read, in milliseconds. Default 200. */
   readonly debounceMs?: number;
   /**
-   * Revision of the content already loaded, so that an edit between loading and watching is not missed. Default: the
-   * current one.
+   * Revision of the content that is already loaded, so that an edit between loading and watching is detected. Default:
+   * the revision of the present content.
    */
   readonly revision?: string;
   /** Called for each change of the content, one at a time. Rejections go to `onError`. */
@@ -38,18 +38,21 @@ export interface WatchOptions {
 }
 
 export interface ConfigWatch {
-  /** Resolves when edits are detected from now on. */
+  /** Resolves when all further edits are detected. */
   readonly ready: Promise<void>;
   /** Stops watching. Resolves when no callback will be called any more. */
   close(): Promise<void>;
 }
 
 const DEFAULT_DEBOUNCE_MS = 200;
-/** Number of debounce intervals before a missing or unreadable file is reported: it is often being replaced. */
+/**
+ * Number of debounce intervals before a missing or unreadable file is reported. It is not reported earlier, because the
+ * file is often just being replaced.
+ */
 const UNREADABLE_RETRIES = 5;
 /**
- * How long a shrunk file must stay unchanged before it is reported, in milliseconds: a writing editor or a full disk
- * may have truncated it.
+ * How long a shrunk file must stay unchanged before it is reported as `changed`, in milliseconds. The wait is needed
+ * because an editor that is still writing, or a full disk, may have truncated the file.
  */
 const SHRUNK_MS = 5_000;
 
@@ -141,7 +144,10 @@ class ConfigFileWatcher {
     this.#report({ kind: "changed", revision: content.revision });
   }
 
-  /** A file that replaced the former one is complete. A file that is written in place may still be incomplete. */
+  /**
+   * True if the content may be incomplete. A file that replaced the previous file is complete. A file that was written
+   * in place may still be incomplete.
+   */
   #mayBeTruncated({ text, identity }: Extract<Content, { readonly state: "text" }>): boolean {
     if (text.trim() === "") return true;
     if (identity !== this.#lastReported?.identity) return false;
@@ -153,7 +159,7 @@ class ConfigFileWatcher {
     );
   }
 
-  /** True if the shrunk text has stayed unchanged for `SHRUNK_MS`; else schedules another check. */
+  /** True if the shrunk text has not changed for `SHRUNK_MS`. Otherwise schedules another check. */
   #isStable(revision: string): boolean {
     const now = this.#clock.monotonic();
     if (this.#shrunk?.revision !== revision) {
@@ -187,7 +193,10 @@ function readContent(file: string): Content {
   }
 }
 
-/** The inode number of a removed file may be reused, so the identity includes the birth time. */
+/**
+ * Returns the identity of the file. It includes the birth time, because the inode number of a removed file may be
+ * reused.
+ */
 function identityOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats === undefined ? "" : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;

@@ -31,7 +31,7 @@ import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry, Work
 /** A module of this engine. The kernel's `Module` implements it. */
 export interface KnownModule {
   readonly name: string;
-  /** Schema of the `config` of its entries. Must reject unknown keys (`z.strictObject`). */
+  /** Schema of the `config` of the module's entries. It must reject unknown keys (`z.strictObject`). */
   readonly config: z.ZodType;
 }
 export type KnownModules = readonly KnownModule[];
@@ -40,13 +40,16 @@ export interface ReadEntries {
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
   readonly commands: readonly CommandEntry[];
-  /** Addresses from the blocks of `svc-http` and `svc-stream`, and the first older entry for the worker socket. */
+  /**
+   * Addresses from the blocks of `svc-http` and `svc-stream`, and the first entry of an older file for the worker
+   * socket.
+   */
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
   readonly bridge: BridgeBlock | undefined;
-  /** Second and later older entries for the worker socket. */
+  /** Further entries of an older file for the worker socket. */
   readonly furtherBridges: readonly BridgeBlock[];
-  /** Settings from the older entry for functions over HTTP. */
+  /** Settings from the entry for HTTP functions of an older file. */
   readonly httpFunctions: HttpFunctionsBlock | undefined;
   /** Folders of all local workers, including those whose entry has problems. */
   readonly folders: readonly WorkerFolder[];
@@ -58,7 +61,7 @@ export interface ReadContext {
   readonly file: string;
   readonly yaml: YamlSource;
   readonly modules: KnownModules;
-  /** What makes the engine a node of a cluster. */
+  /** Where the engine's cluster is configured. */
   readonly clusteredBy: ClusteredBy;
 }
 
@@ -90,7 +93,7 @@ const commandNamesSchema = z
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Returns the names that other entries may depend on. */
+/** Returns the names in an entry that other entries may depend on. */
 function namesIn(entry: unknown): string[] {
   return [nameSchema.parse(entry), ...commandNamesSchema.parse(entry)].flatMap(({ name }) => name ?? []);
 }
@@ -101,7 +104,7 @@ class EntryReader implements ReadEntries {
   readonly commands: CommandEntry[] = [];
   /** Location of the `depends_on` of each worker and command. */
   readonly #orderPaths = new Map<SupervisedEntry, KeyPath>();
-  /** Names of entries that have problems. */
+  /** Names of entries that have problems. A dependency on such an entry is not reported as unknown. */
   readonly #namesWithProblems: string[] = [];
   readonly folders: WorkerFolder[] = [];
   readonly problems: FileProblem[] = [];
@@ -133,7 +136,7 @@ class EntryReader implements ReadEntries {
     for (const [index, entry] of value.entries()) {
       const before = this.problems.length;
       this.#readEntry(entry, [key, index]);
-      // The entry's own problems are reported. A dependency on it is not another problem.
+      // The entry's own problems are already reported, so a dependency on it must not be reported too.
       if (this.problems.length > before) this.#namesWithProblems.push(...namesIn(entry));
     }
   }
@@ -191,7 +194,10 @@ class EntryReader implements ReadEntries {
     this.#addModule(name, { config: this.#configOf(name, entry.config ?? {}, [...path, "config"]), path, key });
   }
 
-  /** Returns the module's name from `name` or the older `class`; else reports the problem and returns undefined. */
+  /**
+   * Returns the module's name from `name` or the older `class`. If there is none, reports the problem and returns
+   * undefined.
+   */
   #moduleName(entry: Entry, path: KeyPath): { readonly name: string; readonly key: "name" | "class" } | undefined {
     if (Object.hasOwn(entry, "class") && Object.hasOwn(entry, "name"))
       return this.#refuse([...path, "class"], "an entry has either a name or the older class, not both; keep the name");
@@ -288,13 +294,16 @@ class EntryReader implements ReadEntries {
         [...path, "adapter", "class"],
         "no adapter has this class; write `name:` with in_memory, file_based or redis instead",
       );
-      // Removed, so that the module's schema does not report the same problem again.
+      // Remove the adapter, so that the module's schema does not report the same problem again.
       return { ...config, adapter: undefined };
     }
     return { ...config, adapter: { name, ...rest } };
   }
 
-  /** Returns a module's config with the name of its adapter, in a cluster the default of clusters. */
+  /**
+   * Returns a module's config. An older adapter class is replaced by the adapter's name, and in a cluster the default
+   * adapter is filled in.
+   */
   #configOf(name: string, written: unknown, path: KeyPath): unknown {
     const config = this.#withAdapterName(written, path);
     if (!this.#known.has(name)) return config;
@@ -329,7 +338,7 @@ class EntryReader implements ReadEntries {
       this.httpFunctions = (config as z.input<typeof httpFunctionsEntrySchema>).security;
   }
 
-  /** Returns the address keys of a block. The module checks the other keys. */
+  /** Returns the address keys of a module's block. The module itself checks the other keys. */
   #address(config: unknown, path: KeyPath): AddressBlock {
     if (typeof config !== "object" || config === null) return {};
     const block = Object.fromEntries(

@@ -4,17 +4,20 @@ import { type Clock, every } from "../kernel/clock.ts";
 
 /** Maximum number of folders that one `FolderWatch` watches, unless its options say otherwise. */
 const MAX_FOLDERS = 10_000;
-/** Interval between two reports of every folder where the file system raises no events. */
+/**
+ * Interval of polling, in milliseconds. It is used where the file system raises no events: every folder is then
+ * reported.
+ */
 const POLL_MS = 1_000;
 /**
- * macOS starts the event stream a moment after `fs.watch` returns. One more event after this time covers missed
- * changes.
+ * Delay of an additional event on macOS, in milliseconds. macOS starts the event stream a moment after `fs.watch`
+ * returns, so changes may be missed before. The additional event covers them.
  */
 const LATE_START_MS = 1_000;
 /**
- * Linux drops events without notice when 16,384 of them are queued (`fs.inotify.max_queued_events`). The queue is
- * shared by all watches of the process and is delivered in full after a loss, so one report of every folder per this
- * many events comes after any lost event.
+ * After this number of events, every folder is reported. Reason: Linux drops events silently when 16,384 of them are
+ * queued (`fs.inotify.max_queued_events`). All watches of the process share that queue. After a loss, the queued events
+ * are still delivered. So at least one report of every folder comes after each lost event.
  */
 const MAX_TRUSTED_EVENTS = 8_192;
 
@@ -22,22 +25,22 @@ export interface FolderEvent {
   /** Path of the folder as it was given to `arm`. */
   readonly folder: string;
   /**
-   * Name of the changed entry, if known. Use it only to skip irrelevant entries: one event may stand for several
-   * changes.
+   * Name of the changed entry, if known. Use it only to skip irrelevant entries, because one event may stand for
+   * several changes.
    */
   readonly name: string | undefined;
   /**
-   * False if an existing entry's content or attributes changed; true if an entry may have been created, removed or
-   * replaced.
+   * True if an entry may have been created, removed or replaced. False if only the content or the attributes of an
+   * existing entry changed.
    */
   readonly isStructural: boolean;
 }
 
 export interface FolderWatchOptions {
   readonly clock: Clock;
-  /** Called when entries of a folder may have changed. Called at once, without debouncing. */
+  /** Called when entries of a folder may have changed. Called immediately, without debouncing. */
   readonly onEvent: (event: FolderEvent) => void;
-  /** Called with a message for the user when a folder cannot be watched; once for each kind of failure. */
+  /** Called with a user message when a folder cannot be watched. Called once for each kind of failure. */
   readonly onProblem: (message: string) => void;
   /** Default 10,000. */
   readonly maxFolders?: number;
@@ -45,8 +48,8 @@ export interface FolderWatchOptions {
 
 /**
  * Outcome of `FolderWatch.arm`.
- * - `armed`: events are raised from now on; the caller must read the current state.
- * - `kept`: the folder was already armed.
+ * - `armed`: further changes raise events. The caller must read the current state now.
+ * - `kept`: the folder was already watched.
  * - `missing`: there is no such folder.
  * - `failed`: the folder cannot be watched; `onProblem` has been called.
  */
@@ -55,14 +58,14 @@ export type ArmOutcome = "armed" | "kept" | "missing" | "failed";
 interface ArmedFolder {
   readonly identity: string;
   readonly stop: () => void;
-  /** The folder itself may have been removed or renamed; its watch may raise no more events. */
+  /** True if the folder itself may have been removed or renamed. Its watch may then raise no more events. */
   isStale: boolean;
 }
 
 /**
- * Watches folders, each on its own and without its sub-folders. It reports that a folder may have changed, and never
- * what has changed: the caller arms a folder first and reads it afterwards, so that a change is either seen by that
- * read or raises an event.
+ * Watches folders. Sub-folders are not watched with their parents. A watch reports only that a folder may have changed,
+ * not what has changed. So the caller arms a folder first and reads it afterwards. Each change is then either seen by
+ * that read or raises an event.
  */
 export class FolderWatch {
   static readonly #instances = new Set<FolderWatch>();
@@ -84,8 +87,8 @@ export class FolderWatch {
 
   /**
    * Watches a folder, unless it is watched already. `identity` distinguishes folders at the same path (see
-   * `folderIdentity`). The caller reads it before the call, so that the next scan arms a folder again that was replaced
-   * in between.
+   * `folderIdentity`). The caller must read it before the call. If the folder is replaced in between, its identity
+   * differs at the next scan, and the new folder is armed.
    */
   arm(folder: string, identity: string): ArmOutcome {
     if (this.#closed) return "failed";
@@ -115,7 +118,7 @@ export class FolderWatch {
     this.#armed.delete(folder);
   }
 
-  /** Stops all watches. Nothing is called afterwards. */
+  /** Stops all watches. No callback is called afterwards. */
   close(): void {
     this.#closed = true;
     FolderWatch.#instances.delete(this);
@@ -128,7 +131,7 @@ export class FolderWatch {
     if (FolderWatch.#eventsSinceReportOfAll < MAX_TRUSTED_EVENTS) return;
     FolderWatch.#eventsSinceReportOfAll = 0;
     for (const instance of [...FolderWatch.#instances]) {
-      // The lost event may be the removal of the folder.
+      // Arm all folders again, because a lost event may be the removal of a folder.
       for (const armed of instance.#armed.values()) armed.isStale = true;
       instance.#reportAll();
     }
@@ -137,7 +140,8 @@ export class FolderWatch {
   #start(folder: string, identity: string): ArmedFolder {
     if (this.#polls) return { identity, isStale: false, stop: () => {} };
     const watcher = watch(folder, { persistent: false }, (type, name) => {
-      // This event may be about the folder itself. Its name is then the folder's name, which an entry may have too.
+      // This event may be about the folder itself. Its name is then the name of the folder. An entry may have the same
+      // name, so the name is ignored.
       if (type === "rename") armed.isStale = true;
       const isNamed = name !== null && name !== basename(folder);
       this.#emit({ folder, name: isNamed ? name : undefined, isStructural: type === "rename" });
@@ -150,7 +154,7 @@ export class FolderWatch {
       watcher.close();
     };
     const armed: ArmedFolder = { identity, stop, isStale: false };
-    // The watcher has already closed itself.
+    // When this event is raised, the watcher has already closed itself.
     watcher.on("error", (error) => {
       if (this.#armed.get(folder) !== armed) return;
       this.disarm(folder);
@@ -188,7 +192,7 @@ export function folderIdentity({ dev, ino }: { readonly dev: number | bigint; re
   return `${dev}:${ino}`;
 }
 
-/** Returns the user message for an error that prevents watching, with a remedy if there is one. */
+/** Returns the user message for an error that prevents watching. It says what to do, if that is known. */
 export function watchProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC")
@@ -205,7 +209,8 @@ export function isMissing(error: unknown): boolean {
 }
 
 /**
- * Interprets the variable like the library chokidar. It is often set for all tools if the file system raises no events.
+ * True if the environment variable of the library chokidar requests polling. Users often set it for all tools if their
+ * file system raises no events.
  */
 function isPollingRequested(value: string | undefined): boolean {
   return value !== undefined && !["", "0", "false"].includes(value.toLowerCase());

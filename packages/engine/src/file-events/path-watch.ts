@@ -3,25 +3,25 @@ import { dirname, join, parse, sep } from "node:path";
 import type { Clock } from "../kernel/clock.ts";
 import { FolderWatch, folderIdentity } from "./folder-watch.ts";
 
-/** Maximum number of symbolic links on the way to a file, as on Linux. */
+/** Maximum number of symbolic links in a path. It is the limit of Linux. */
 const MAX_LINKS = 40;
 /**
- * Maximum number of times that `arm` resolves the paths because they keep changing. A change after the last time raises
- * an event.
+ * Maximum number of times that `arm` resolves the paths again because they have changed meanwhile. A change after the
+ * last time raises an event.
  */
 const MAX_ROUNDS = 20;
 
 export interface PathWatchOptions {
-  /** Absolute paths of files or folders; they may be missing, and may be or lead through symbolic links. */
+  /** Absolute paths of files or folders. They may be missing. They may be symbolic links, or contain some. */
   readonly paths: readonly string[];
   readonly clock: Clock;
   /** Called when the target of one of the paths may have changed. */
   readonly onEvent: () => void;
-  /** Called with a message for the user when a folder cannot be watched; once for each kind of failure. */
+  /** Called with a user message when a folder cannot be watched. Called once for each kind of failure. */
   readonly onProblem: (message: string) => void;
 }
 
-/** A folder, and the names in it that are part of a watched path. */
+/** A watched folder. `names` are the names in it that are part of a watched path. */
 interface DecidingFolder {
   readonly identity: string;
   readonly names: Set<string>;
@@ -48,8 +48,8 @@ export class PathWatch {
   }
 
   /**
-   * Watches the current targets of the paths. Call it before each read of the files, so that later changes raise an
-   * event.
+   * Watches the current targets of the paths. Must be called before each read of the files, so that later changes raise
+   * an event.
    */
   arm(): void {
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -58,18 +58,21 @@ export class PathWatch {
       for (const folder of this.#folders.keys()) if (!folders.has(folder)) this.#watch.disarm(folder);
       this.#folders = folders;
       const outcomes = [...folders].map(([folder, { identity }]) => this.#watch.arm(folder, identity));
-      // Links and folders may have changed before the folders that hold them were watched.
+      // Resolve the paths again: links and folders may have changed before the folders that contain them were watched.
       if (!outcomes.some((outcome) => outcome === "armed" || outcome === "missing")) return;
     }
   }
 
-  /** Stops watching. Nothing is called afterwards. */
+  /** Stops watching. No callback is called afterwards. */
   close(): void {
     this.#watch.close();
   }
 }
 
-/** Resolves the path like the operating system. The paths of added folders contain no symbolic links. */
+/**
+ * Resolves a path like the operating system, and adds the folders to watch. The paths of these folders contain no
+ * symbolic links.
+ */
 function collectFolders(path: string, folders: Map<string, DecidingFolder>): void {
   const { root } = parse(path);
   let folder = root;
@@ -85,8 +88,8 @@ function collectFolders(path: string, folders: Map<string, DecidingFolder>): voi
     const stats = statsOf(entry);
     const target = stats?.isSymbolicLink() === true ? targetOf(entry) : undefined;
     const isOnTheWay = stats?.isDirectory() === true && after.length > 0;
-    // Links in the root folder, e.g. macOS's /tmp, do not change. On macOS a watch of the root folder raises events for
-    // all files of the machine.
+    // The root folder is not watched for links in it, e.g. macOS's /tmp, because such links do not change. On macOS a
+    // watch of the root folder would raise events for all files of the machine.
     if (!isOnTheWay && !(target !== undefined && after.length > 0 && folder === root)) add(folders, folder, name);
     if (target !== undefined) {
       links += 1;

@@ -10,16 +10,16 @@ export interface ReplaceOptions {
   /** Permissions of the new file. Default 0o600. */
   readonly mode?: number;
   /**
-   * Path of a file whose permissions and, if the process is allowed, owner are copied. No effect if the file does not
-   * exist.
+   * Path of a file whose permissions and owner are copied. The owner is copied only if the process may do so. Has no
+   * effect if the file does not exist.
    */
   readonly like?: string;
 }
 
 /**
  * Replaces a file atomically. After a crash it has either the old or the new content. After the promise resolves, the
- * new content survives a power cut. The folder must exist. Rejects with the file system's error and then leaves no
- * temporary file.
+ * new content survives a power cut. The folder must exist. On failure, rejects with the file system's error and leaves
+ * no temporary file.
  */
 export function replaceFile(
   file: string,
@@ -34,8 +34,8 @@ export function replaceFile(
 }
 
 /**
- * Creates a file atomically. `write` fills a temporary file. Resolves with the size in bytes. Rejects if the file
- * exists, else like `replaceFile`.
+ * Creates a file atomically. `write` writes a temporary file. Resolves with the size in bytes. Rejects if the file
+ * exists, and for the reasons for which `replaceFile` rejects.
  */
 export async function createFile(
   file: string,
@@ -56,7 +56,7 @@ export async function createFile(
   return { bytes };
 }
 
-/** Synchronous `replaceFile`. Only this user can access the file. */
+/** Synchronous version of `replaceFile`. Only this user can access the new file. */
 export function replaceFileSync(file: string, text: string): void {
   const draft = draftOf(file);
   try {
@@ -83,7 +83,7 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
     await sync(draft, "r+");
     await rename(draft, file);
   } catch (error) {
-    // The first failure is the one to report.
+    // An error of the removal is ignored, because the first error is the one to report.
     await rm(draft, { force: true }).catch(() => {});
     throw error;
   }
@@ -92,17 +92,18 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
   if (process.platform !== "win32") await sync(dirname(file), "r");
 }
 
-/** The name is hidden, so that programs that watch for certain files ignore it. */
+/** Returns a hidden name, so that programs that watch for certain files ignore the temporary file. */
 function draftOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
 }
 
-/** With the journal that SQLite writes beside a copy of a database. */
+/** Matches temporary files, and the journal that SQLite writes beside a copy of a database. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp(?:-journal)?$/;
 
 /**
- * Removes temporary files that killed processes left. Must not run while another process replaces a file in the folder.
- * `isOurs` gets the name of the replaced file; default: all files of the folder.
+ * Removes temporary files of killed processes. Must not run while another process replaces a file in the folder.
+ * `isOurs` gets the name of the file that was to be replaced. Default: the temporary files of all files of the folder
+ * are removed.
  */
 export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
   for (const name of readdirSync(folder)) {
@@ -141,7 +142,7 @@ async function giveTo(path: string, owner: Owner): Promise<void> {
   try {
     const own = await handle.stat();
     if (own.uid !== owner.uid || own.gid !== owner.gid) {
-      // Only root may change the owner. For other users the new file stays their own.
+      // Only root may change the owner. For other users, the new file belongs to the current user.
       await handle.chown(owner.uid, owner.gid).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "EPERM") throw error;
       });

@@ -6,8 +6,8 @@ export const MAX_PACKAGE_FILE_BYTES = 4 * 1024 * 1024;
 export const MAX_LOCK_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads a regular file of at most `maxBytes` as text. Rejects otherwise: a pipe or a device, which a link in a worker's
- * folder may lead to, may never end.
+ * Reads a regular file of at most `maxBytes` as text. Rejects for all others, because a link in a worker's folder may
+ * lead to a pipe or a device, and reading that may never end.
  */
 export async function readBoundedFile(path: string, maxBytes: number): Promise<string> {
   const found = await stat(path);

@@ -8,25 +8,26 @@ import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 const LOCK_FILE = "package-lock.json";
 const LOCAL = "file:";
 
-/** A lock file of npm without the archives that changed since it was written. */
+/** A lock file of npm without the entries of archives that have changed since it was written. */
 export interface LockWithoutArchives {
-  /** Paths of these archives, as in the lock file. */
+  /** Paths of the changed archives, as written in the lock file. */
   readonly archives: readonly string[];
   write(): Promise<void>;
-  /** Writes the former text again. */
+  /** Writes the previous text again. */
   restore(): Promise<void>;
 }
 
 /**
- * Finds archives of this machine that differ from the checksum in the lock file. npm installs their former content from
- * its cache, without a warning. Returns undefined if there are none.
+ * Finds archives on this machine that differ from their checksums in the lock file. Without this, npm would install
+ * their previous content from its cache, without a warning. Returns undefined if there are none.
  */
 export async function lockWithoutChangedArchives(folder: string): Promise<LockWithoutArchives | undefined> {
   const file = join(folder, LOCK_FILE);
   const text = await readBoundedFile(file, MAX_LOCK_FILE_BYTES).catch(() => undefined);
   const lock = text === undefined ? undefined : parsed(text);
   if (text === undefined || lock?.packages == null) return undefined;
-  // An install that was killed while it updated the file left it without an archive. `npm ci` refuses such a file.
+  // If an install was killed while it updated the lock file, entries of archives are missing. `npm ci` rejects such a
+  // file.
   const archives = dependenciesWithoutEntry(lock.packages);
   for (const [place, entry] of Object.entries(lock.packages)) {
     const { resolved, integrity } = entry ?? {};
@@ -57,7 +58,7 @@ interface Entry {
   readonly devDependencies?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the paths of the folder's own archives that have no entry. */
+/** Returns the paths of archives that the folder depends on, but that have no entry in the lock file. */
 function dependenciesWithoutEntry(packages: Packages): string[] {
   const own = packages[""];
   return Object.entries({ ...own?.dependencies, ...own?.devDependencies })
@@ -69,12 +70,15 @@ function parsed(text: string): Lock | undefined {
   try {
     return (JSON.parse(text) as Lock | null) ?? undefined;
   } catch {
-    // npm reports what is wrong with it.
+    // Ignored: npm reports the problem of the file.
     return undefined;
   }
 }
 
-/** Returns false for a file that is missing, which npm reports, and for a checksum of an unknown kind. */
+/**
+ * True if the file's checksum is another one. False for a missing file, which npm reports, and for an unknown checksum
+ * kind.
+ */
 async function differs(file: string, integrity: string): Promise<boolean> {
   const [, algorithm, expected] = /^(sha(?:1|256|384|512))-(\S+)$/.exec(integrity) ?? [];
   const entry = await stat(file).catch(() => undefined);

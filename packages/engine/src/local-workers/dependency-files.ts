@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { kindRules, lockFiles, type RuntimeKind } from "./runtime-kinds.ts";
 
-/** Lock files, which an install may write itself. */
+/** Lock files. An install may write them itself. */
 const LOCK_FILES = new Set([...Object.values(lockFiles).flat(), "Pipfile.lock"]);
 const NAMED = new Set([
   ...LOCK_FILES,
@@ -22,7 +22,10 @@ export function isLockFile(path: string): boolean {
   return LOCK_FILES.has(basename(path));
 }
 
-/** Returns true if a change of this file requires another install and the install did not write it itself. */
+/**
+ * True if a change of this file requires another install. False for lock files, because the install may write them
+ * itself.
+ */
 export function concernsInstall(kind: RuntimeKind | undefined, path: string): boolean {
   if (isLockFile(path)) return false;
   return isDependencyFile(path) || (kind !== undefined && kindRules[kind].isCompiled);
@@ -37,8 +40,8 @@ export interface DependencySources {
 }
 
 /**
- * Finds the dependency files of a folder. Follows `-r`, `-c` and `--find-links` lines, `file:` specs and plain paths,
- * also in the folders that they reference.
+ * Finds the dependency files of a folder. Follows references in `-r`, `-c` and `--find-links` lines, `file:` specs and
+ * plain paths, also in the referenced folders.
  */
 export async function findDependencySources(folder: string): Promise<DependencySources> {
   const files = new Set<string>();
@@ -68,15 +71,15 @@ export async function findDependencySources(folder: string): Promise<DependencyS
 }
 
 interface References {
-  /** Further requirements files. */
+  /** Requirements files that the file includes. */
   readonly included: readonly string[];
   /** Local packages. */
   readonly paths: readonly string[];
 }
 
-/** Patterns of references to local packages; the path is the first group that matched. */
+/** Patterns of references to local packages, by file name. The path is the first group that matched. */
 const REFERENCES: Readonly<Record<string, RegExp>> = {
-  // `name @ file:../a`, and in tables of uv and Poetry `{ path = "../a" }`.
+  // Matches `name @ file:../a`, and `{ path = "../a" }` in tables of uv and Poetry.
   "pyproject.toml": /@\s*(file:[^"'\s;]+)|\bpath\s*=\s*["']([^"'\n]+)["']/g,
   "Cargo.toml": /\bpath\s*=\s*["']([^"'\n]+)["']/g,
   "go.mod": /=>\s*(\.{1,2}\/\S+|\/\S+)/g,
@@ -102,7 +105,7 @@ function packageJsonPaths(text: string): readonly string[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // npm reports what is wrong with it. Its bytes are hashed nevertheless.
+    // Ignored: npm reports the problem of the file. The file's bytes are hashed nevertheless.
     return [];
   }
   if (typeof parsed !== "object" || parsed === null) return [];
@@ -146,14 +149,17 @@ function requirementReferences(folder: string, text: string): References {
   return { included, paths };
 }
 
-/** Returns the path of a spec: `file:../a`, `file:///a`, `./a`, `/a`. Empty if it is not local. */
+/**
+ * Returns the path of a local spec: `file:../a`, `file:///a`, `./a`, `/a`. Returns an empty list if the spec is not
+ * local.
+ */
 function localPath(folder: string, spec: string): readonly string[] {
   const bare = spec.split("#")[0] ?? spec;
   if (bare.startsWith("file://")) {
     try {
       return [fileURLToPath(bare)];
     } catch {
-      // Not a local path, or relative after `file://`, which pip rejects too.
+      // The spec is not a local path, or it is relative after `file://`, which pip rejects too.
       return [];
     }
   }

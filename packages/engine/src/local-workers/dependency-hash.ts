@@ -4,14 +4,15 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { findDependencySources, isLockFile } from "./dependency-files.ts";
 
-/** Increase it when installs change, so that every worker is installed again. */
+/** Version of the hash. Increase it when installs work differently, so that every worker is installed again. */
 const FORMAT = "1";
 /**
- * Beyond these limits a local package is compared by names, sizes and times, which is nearly as good and always fast.
+ * Limits for reading local packages, so that hashing is always fast. Files beyond the limit of bytes are compared by
+ * size and modification time. Entries beyond the limit of entries are ignored.
  */
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_ENTRIES = 50_000;
-/** Created by tools in a package's folder, some of them by the install. */
+/** Files and folders that tools create in a package's folder. The install itself creates some of them. */
 const NOT_CONTENT = new Set([
   "node_modules",
   ".venv",
@@ -24,24 +25,29 @@ const NOT_CONTENT = new Set([
   ".ruff_cache",
 ]);
 
-/** Packages for pip. */
+/** Archives that pip can install. */
 const ARCHIVE = /\.(?:whl|tar\.gz|zip)$/;
 
-/** A build may write these into the folder that it reads. They are hashed as dependency files. */
+/**
+ * Lock files that a build may write into the folder that it reads. They are hashed as dependency files, not as content.
+ */
 const COMPILED_LOCKS = new Set(["Cargo.lock", "go.sum"]);
 
 export interface DependencyHashes {
   /** Hash of everything that an install depends on. */
   readonly all: string;
-  /** The same hash without lock files, which an install may write itself. */
+  /** The same hash without lock files, because an install may write them itself. */
   readonly withoutLocks: string;
-  /** Hash of the archives among the local packages, also of those in folders of `--find-links`. Empty without any. */
+  /**
+   * Hash of the archives among the local packages, including those in folders of `--find-links`. Empty if there are
+   * none.
+   */
   readonly archives: string;
 }
 
 /**
- * Hashes the manifest, the files that list what to install, and the contents of the local packages that they reference.
- * `runtime` is the version that runs the worker.
+ * Hashes the manifest, the files that list what to install, and the contents of the local packages that these files
+ * reference. `runtime` is the version of the runtime that runs the worker.
  */
 export async function hashDependencies(options: {
   readonly folder: string;
@@ -88,7 +94,7 @@ async function digestOfArchives(local: readonly string[], budget: Budget): Promi
   if (archives.length === 0) return "";
   const hash = createHash("sha256");
   for (const path of archives) {
-    // Deleted since it was listed: the next hash will differ.
+    // The archive was deleted after it was listed. The next hash will differ.
     hash.update(`${path}\0${await digestOfFile(path, budget).catch(() => "")}\0`);
   }
   return hash.digest("hex");
@@ -97,7 +103,8 @@ async function digestOfArchives(local: readonly string[], budget: Budget): Promi
 async function digestOfTree(root: string, budget: Budget): Promise<string> {
   const hash = createHash("sha256");
   const isPython = await exists(join(root, "pyproject.toml"));
-  // setuptools builds in the package's folder. The `dist` or `build` of a node package is what is installed.
+  // setuptools builds in the package's `build` folder, so it is skipped. For a node package, `dist` and `build` are not
+  // skipped, because they contain the code that is installed.
   const isRust = await exists(join(root, "Cargo.toml"));
   const skipped = (name: string): boolean =>
     NOT_CONTENT.has(name) ||
@@ -126,7 +133,7 @@ interface TreeWalk {
 async function addTree(hash: Hash, walk: TreeWalk): Promise<void> {
   if (walk.budget.entries-- <= 0) return;
   const entry = await lstat(walk.path).catch(() => undefined);
-  // Deleted since it was listed: the next hash will differ.
+  // The file was deleted after it was listed. The next hash will differ.
   if (entry === undefined) return;
   const name = relative(walk.root, walk.path);
   if (entry.isSymbolicLink()) {

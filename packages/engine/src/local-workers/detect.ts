@@ -6,7 +6,7 @@ import { workerNameProblem } from "./worker-name.ts";
 export interface ProjectFacts {
   /** Name of the folder. */
   readonly name: string;
-  /** Relative paths, with `/`, including those below `src` and `cmd`. */
+  /** Relative paths of files, with `/` as separator. Files below `src` and `cmd` are included. */
   readonly files: readonly string[];
   /** `main` and `scripts.start` of its package.json. */
   readonly main: string | undefined;
@@ -16,13 +16,16 @@ export interface ProjectFacts {
 
 export type Detection =
   | { readonly found: "manifest"; readonly kind: RuntimeKind; readonly evidence: string; readonly text: string }
-  /** It is a project, but the user must choose the file or the kind. */
+  /** The folder contains a project, but the user must choose the file or the kind. */
   | { readonly found: "unclear"; readonly problem: string }
   | { readonly found: "nothing" };
 
 type Program = { readonly entry?: string; readonly start?: string } | { readonly problem: string };
 
-/** Files that identify a project, the most reliable first. Kinds of one family differ only in the runtime. */
+/**
+ * Files that identify a project, the most reliable first. Kinds of the same family differ only in their runtime, so
+ * files of several such kinds do not contradict each other.
+ */
 const SIGNS: readonly { readonly family: string; readonly kind: RuntimeKind; readonly files: readonly string[] }[] = [
   { family: "rust", kind: "rust", files: ["Cargo.toml"] },
   { family: "go", kind: "go", files: ["go.mod"] },

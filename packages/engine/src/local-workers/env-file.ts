@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "dotenv";
 import { RESERVED_VARIABLES } from "./environment.ts";
 
-/** File in a worker's folder that is read if its entry names none. */
+/** Name of the file in a worker's folder that is read if the worker's entry names no file. */
 export const DEFAULT_ENV_FILE = ".env";
 const MAX_ENV_FILE_BYTES = 256 * 1024;
 
@@ -11,11 +11,11 @@ const MAX_ENV_FILE_BYTES = 256 * 1024;
 export interface EnvFile {
   /** Absolute path. */
   readonly path: string;
-  /** True if the config names it, so that it must exist. */
+  /** True if the config names the file. It must exist then. */
   readonly required: boolean;
 }
 
-/** Returns the file that is read if the entry names none. */
+/** Returns the file that is read if the worker's entry names no file. */
 export function defaultEnvFile(folder: string): EnvFile {
   return { path: join(folder, DEFAULT_ENV_FILE), required: false };
 }
@@ -29,8 +29,8 @@ export class EnvFileError extends Error {
 }
 
 /**
- * Returns the variables of the files. Later files override earlier ones. Variables that the engine sets are skipped.
- * Throws EnvFileError.
+ * Returns the variables of the files. Later files override earlier ones. Variables that only the engine may set are
+ * skipped. Throws EnvFileError.
  */
 export async function readEnvFiles(files: readonly EnvFile[]): Promise<Readonly<Record<string, string>>> {
   const variables = new Map<string, string>();

@@ -2,14 +2,14 @@ import { delimiter, dirname, join } from "node:path";
 import { RUN_VARIABLE } from "./run-marker.ts";
 import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 
-/** The members of a manifest that decide the environment. */
+/** The parts of a manifest that determine the environment. */
 interface EnvironmentFacts {
   readonly kind: RuntimeKind;
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Variables that only the engine sets. Other values would disconnect the worker. */
+/** Variables that only the engine sets. With other values the worker could not connect. */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
   "SVC_URL",
   "SVC_TOKEN",
@@ -20,12 +20,15 @@ export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Variables that npm sets for its scripts. They describe that script's package, and would mislead an npm started in the
- * worker.
+ * Variables that npm sets when it runs a script. They describe the package of that script. So an npm that runs in the
+ * worker's folder would use wrong values.
  */
 const NPM_SCRIPT_VARIABLES =
   /^(npm_lifecycle_.*|npm_package_.*|npm_command|npm_execpath|npm_node_execpath|npm_config_local_prefix|npm_config_global_prefix|INIT_CWD)$/;
-/** Variables that would make an install write outside of the worker's environment, or colour its captured output. */
+/**
+ * Variables that are not passed on. They would make an install write outside of the worker's environment, or add
+ * colours to its output.
+ */
 const MISLEADING_VARIABLES = new Set([
   "FORCE_COLOR",
   "VIRTUAL_ENV",
@@ -42,8 +45,9 @@ export function virtualEnvFolder(folder: string): string {
 }
 
 /**
- * Returns the environment of a worker's commands, later parts overriding earlier ones: the variables of its env files,
- * those of this process, PATH with the worker's programs first and unbuffered output, then the manifest's `env`.
+ * Returns the environment of a worker's commands. It consists of, in the order of increasing precedence: the variables
+ * of the env files; the variables of this process; PATH, with the worker's programs first, and unbuffered output; the
+ * manifest's `env`.
  */
 export function workerEnvironment(
   manifest: EnvironmentFacts,
@@ -56,13 +60,16 @@ export function workerEnvironment(
   const env: Record<string, string> = { ...fromFiles, ...Object.fromEntries(inherited), PYTHONUNBUFFERED: "1" };
   const { programs } = kindRules[manifest.kind];
   const own = programs === undefined ? [] : [join(manifest.folder, programs)];
-  // The current Node comes last in PATH, in case it was started by its full path.
+  // The folder of the current Node is the last one in PATH. It is needed if Node was started by its full path.
   env.PATH = [...own, process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin", dirname(process.execPath)].join(delimiter);
   if (manifest.kind === "python") env.VIRTUAL_ENV = virtualEnvFolder(manifest.folder);
   return { ...env, ...manifest.env };
 }
 
-/** Returns the same environment with less output, for the install command. */
+/**
+ * Returns the environment for the install command. It is the environment of the worker's commands, but with less
+ * output.
+ */
 export function installEnvironment(
   manifest: EnvironmentFacts & { readonly packageManager: PackageManager | undefined },
 ): Record<string, string> {
@@ -73,10 +80,11 @@ export function installEnvironment(
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
     npm_config_progress: "false",
-    // No prompts, because nobody can answer them. npm warns of variables that it does not know.
+    // Disable prompts, because nobody can answer them. Only pnpm gets this variable, because npm warns about unknown
+    // ones.
     ...(manifest.packageManager === "pnpm" ? { npm_config_confirm_modules_purge: "false" } : {}),
     COREPACK_ENABLE_DOWNLOAD_PROMPT: "0",
-    // Installs into the worker's environment, whatever the user's settings are.
+    // Install into the worker's environment, even if the user's settings say otherwise.
     UV_PROJECT_ENVIRONMENT: ".venv",
     POETRY_VIRTUALENVS_IN_PROJECT: "true",
     NO_COLOR: "1",

@@ -7,11 +7,14 @@ import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./r
 export interface WorkerFolder {
   /** Absolute path. */
   readonly folder: string;
-  /** Names of the files in it. */
+  /** Names of the files in the folder. */
   readonly files: readonly string[];
 }
 
-/** Returns the package manager that fits a folder's files, among those of the kind, or else the kind's default. */
+/**
+ * Returns the package manager that fits a folder's files, among those that the kind supports. If none fits, returns the
+ * kind's default.
+ */
 export async function inferredPackageManager(
   kind: RuntimeKind,
   source: WorkerFolder,
@@ -23,7 +26,7 @@ export async function inferredPackageManager(
   if (named !== undefined) return named;
   const locked = usable.find((manager) => lockFiles[manager].some((file) => source.files.includes(file)));
   if (locked !== undefined) return locked;
-  // Deno's installer does not support dependencies that are local files.
+  // Deno's installer does not support dependencies on local files.
   if (kind === "deno" && facts?.hasLocalFiles === true) return "npm";
   return usable[0];
 }
@@ -49,7 +52,7 @@ async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
         Object.values(dependencies ?? {}).some((spec) => typeof spec === "string" && spec.startsWith("file:")),
     };
   } catch {
-    // The install reports what is wrong with it.
+    // Ignored: the install reports the problem of the file.
     return undefined;
   }
 }
@@ -68,7 +71,7 @@ export async function inferredInstall(
 interface InstallFacts {
   readonly folder: string;
   readonly has: (...names: readonly string[]) => boolean;
-  /** True if there is a lock file, which the install follows. */
+  /** True if there is a lock file. The install then installs exactly its versions. */
   readonly isLocked: boolean;
   readonly entry: string | undefined;
 }
@@ -96,11 +99,14 @@ const installs: Readonly<Record<PackageManager, (facts: InstallFacts) => string 
 
 const GO_PROGRAM = ".svc/worker";
 
-/** Yarn 1 and later versions name the option differently. The contents of the lock file show the version. */
+/**
+ * Returns Yarn's install command. The option has different names in Yarn 1 and later versions. The content of the lock
+ * file shows which version wrote it.
+ */
 async function yarnInstall(folder: string, isLocked: boolean): Promise<string> {
   if (!isLocked) return "yarn install";
   const lock = await readBoundedFile(join(folder, "yarn.lock"), MAX_LOCK_FILE_BYTES).catch(() => "");
-  // An empty lock file only marks a folder as its own project.
+  // An empty lock file does not pin versions. It only marks the folder as a project of its own.
   if (lock.trim() === "") return "yarn install";
   return `yarn install ${lock.includes("__metadata:") ? "--immutable" : "--frozen-lockfile"}`;
 }
@@ -122,7 +128,7 @@ function cargoBinary(entry: string | undefined): readonly string[] {
 
 export type EntryProblem = "missing" | "outside" | "not there" | "not a binary";
 
-/** Returns why the entry cannot be run, or undefined if it can. */
+/** Returns the reason why the entry cannot be run, or undefined if it can. */
 export async function entryProblem(
   kind: RuntimeKind,
   folder: string,
@@ -158,7 +164,7 @@ export function inferredStart(
     case "go":
       return GO_PROGRAM;
     case "rust":
-      // Cargo replaces its own process with the program.
+      // `cargo run` replaces its own process with the program, so no additional process remains.
       return ["cargo run --release --quiet", ...cargoBinary(entry)].join(" ");
   }
 }
@@ -166,17 +172,20 @@ export function inferredStart(
 function nodeStart(manager: PackageManager | undefined, entry: string): string {
   const isTypeScript = /^\.[mc]?tsx?$/.test(extname(entry));
   const file = quoteWord(entry);
-  // With Yarn, only programs that it starts may find the packages.
+  // With Yarn, only programs that Yarn starts are guaranteed to find the packages.
   if (manager === "yarn") return isTypeScript ? `yarn run tsx ${file}` : `yarn node ${file}`;
   return `${isTypeScript ? NODE_WITH_TSX : "node"} ${file}`;
 }
 
-/** One process. `npx tsx` is three: they take twice the memory, and pass on a signal that the worker already has. */
+/**
+ * Starts a single process. `npx tsx` would start three: they use twice the memory, and forward a signal to the worker
+ * that the worker has already received.
+ */
 const NODE_WITH_TSX = "node --import tsx";
 
 /**
- * Returns what is wrong if the start command needs the package tsx and Node does not find it from the worker's folder
- * on; undefined otherwise.
+ * Returns an error message if the start command needs the package tsx, and it is neither installed in the worker's
+ * folder nor in a folder above it. Returns undefined otherwise.
  */
 export async function missingTsx({
   start,

@@ -6,7 +6,7 @@ import { replaceFile } from "../files/replace-file.ts";
 const recordSchema = z.object({
   hash: z.string(),
   runtime: z.string(),
-  /** Hash of the archives on this machine that were installed from. Absent in records of earlier versions. */
+  /** Hash of the archives on this machine from which packages were installed. Absent in records of earlier versions. */
   archives: z.string().optional(),
   environment: z.string(),
   installed_at: z.string(),
@@ -18,25 +18,29 @@ export type InstallRecord = z.infer<typeof recordSchema>;
 interface Place {
   /** Folder of the worker. */
   readonly folder: string;
-  /** Folder for files about the worker in its project. */
+  /** Folder in the project for files about the worker. */
   readonly stateFolder: string;
 }
 
 /**
- * Returns the files that may hold the record. It is beside what was installed, because both are part of a container
- * image, while the project's `.svc` is a volume. If the worker's folder cannot be written, it is in the project.
+ * Returns the files that may contain the record, in the order in which they are tried. The first one is in the worker's
+ * folder, beside the installed packages, because a container image contains both, while the project's `.svc` may be a
+ * volume. The second one is in the project. It is used if the worker's folder cannot be written.
  */
 function filesOf({ folder, stateFolder }: Place): readonly [own: string, inProject: string] {
   return [join(folder, ".svc", "installed.json"), join(stateFolder, "installed.json")];
 }
 
-/** Returns the record of the last install. Undefined if it is missing or invalid: treat the worker as not installed. */
+/**
+ * Returns the record of the last install. Undefined if it is missing or invalid; the worker then counts as not
+ * installed.
+ */
 export async function readInstallRecord(place: Place): Promise<InstallRecord | undefined> {
   for (const file of filesOf(place)) {
     try {
       return recordSchema.parse(JSON.parse(await readFile(file, "utf8")));
     } catch {
-      // Try the next place.
+      // Continue with the next file.
     }
   }
   return undefined;
@@ -51,10 +55,11 @@ export async function writeInstallRecord(place: Place, record: InstallRecord): P
   const text = `${JSON.stringify(record, null, 2)}\n`;
   try {
     await mkdir(dirname(own), { recursive: true });
-    // Another user may run what one user installed, e.g. in an image.
+    // The file is readable for all users, because another user may run the worker than the one who installed it, e.g.
+    // in an image.
     await replaceFile(own, text, { mode: 0o644 });
   } catch {
-    // E.g. a read-only folder.
+    // The worker's folder cannot be written, e.g. because it is read-only.
     await replaceFile(inProject, text);
   }
 }

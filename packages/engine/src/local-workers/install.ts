@@ -22,15 +22,15 @@ export const INSTALL_TIMEOUT_MS = 600_000;
 
 export interface InstallOptions {
   readonly manifest: WorkerManifest;
-  /** Folder of the config file. The lock of installs is in its `.svc/workers/<name>`. */
+  /** Folder of the config file. The lock file of an install is in `.svc/workers/<name>` below it. */
   readonly projectDir: string;
   /** Called with each line of output and with progress messages. */
   readonly onProgress?: (line: string) => void;
-  /** Aborting ends the install and its processes. The install then rejects with reason `aborted`. */
+  /** Aborting it stops the install and its processes. The install then rejects with reason `aborted`. */
   readonly signal?: AbortSignal;
   /** Timeout in milliseconds, including the wait for another install. Default 600,000. */
   readonly timeoutMs?: number;
-  /** Installs even if nothing changed, into a new Python environment. Default false. */
+  /** True: installs even if nothing has changed, and into a new Python environment. Default false. */
   readonly force?: boolean;
 }
 
@@ -66,8 +66,8 @@ export function workerStateFolder(projectDir: string, name: string): string {
 
 /**
  * Installs a worker's dependencies into its own environment (`.venv` or `node_modules` in its folder), unless nothing
- * changed since the last install. Only one process installs a worker at a time; others wait and then find it installed.
- * Throws InstallError.
+ * has changed since the last install. Only one process at a time installs a worker. Another process waits, and then
+ * finds the worker installed. Throws InstallError.
  */
 export async function installWorker(options: InstallOptions): Promise<InstallResult> {
   const startedAt = performance.now();
@@ -83,7 +83,7 @@ export async function installWorker(options: InstallOptions): Promise<InstallRes
     const status = await install.run(options.force === true ? "always" : "when needed");
     return { status, durationMs: Math.round(performance.now() - startedAt) };
   } catch (error) {
-    // Every error after the abort is a consequence of it.
+    // After an abort, every error is a consequence of the abort.
     const lastLines = error instanceof InstallError ? error.lastLines : [];
     if (options.signal?.aborted === true)
       throw new InstallError("aborted", `the install of ${options.manifest.name} was cancelled`);
@@ -152,13 +152,15 @@ class Install {
     const runtime = await this.#runtime();
     const former = await readInstallRecord(this.#place);
     const before = await this.#hashes(runtime);
-    // An interrupted install must not count as done.
+    // Delete the record first, so that an interrupted install does not count as done.
     await deleteInstallRecord(this.#place);
-    // pip keeps an installed package if the archive has the same version, although its content changed.
+    // If an archive has other content but the same version, pip keeps the installed package. So a new environment is
+    // needed.
     const changed = former !== undefined && (former.runtime !== runtime || (former.archives ?? "") !== before.archives);
     await this.#build({ fresh: when === "always" || changed });
     const after = await this.#hashes(runtime);
-    // The record includes a lock file that the install wrote. Any other change during the install was not installed.
+    // The hash of the record includes a lock file that the install wrote. If any other file changed during the install,
+    // the hash from before is stored, because that change may not be installed.
     const { all, archives } = after.withoutLocks === before.withoutLocks ? after : before;
     await this.#writeRecord({ hash: all, runtime, archives });
   }
@@ -171,7 +173,7 @@ class Install {
       if (this.#uses("npm")) await this.#refreshLock();
       if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
     } catch (error) {
-      // The worker's processes may still use the previous environment.
+      // Restore the previous environment, because the worker's processes may still use it.
       await this.#virtualEnvBackup.restore();
       throw error;
     }
@@ -224,19 +226,19 @@ class Install {
   }
 
   /**
-   * Returns what a failed install may have broken. A virtual environment is not affected, because the previous one is
-   * restored.
+   * Returns a text about the damage that a failed install may have caused. A virtual environment has none, because the
+   * previous one is restored.
    */
   get #damageNote(): string {
     return kindRules[this.#manifest.kind].environment === "node_modules" ? "; node_modules may be incomplete" : "";
   }
 
-  /** Returns the versions of the tools that install and run the worker. Throws if one is missing. */
+  /** Returns the versions of the tools that install and run the worker. Throws InstallError if a tool is missing. */
   async #runtime(): Promise<string> {
     const { kind, packageManager } = this.#manifest;
     const { runtime } = kindRules[kind];
     const manager = packageManager === undefined ? undefined : packageManagerTools[packageManager];
-    // npm is part of Node, and slow to print its version.
+    // npm is not checked if the runtime is Node, because it is part of Node and slow to print its version.
     const isChecked =
       manager !== undefined &&
       !(manager.program === "npm" && runtime?.program === "node") &&
@@ -261,7 +263,7 @@ class Install {
     );
   }
 
-  /** Options for the Python outside of the environment, which creates it. */
+  /** Options for running the Python outside of the worker's environment. That Python creates the environment. */
   get #probeOutside(): Probe {
     const path = (this.#env.PATH ?? "").split(":").filter((folder) => !folder.startsWith(this.#manifest.folder));
     return { env: { ...this.#env, PATH: path.join(":") }, cwd: this.#manifest.folder, signal: this.#context.signal };
@@ -290,8 +292,8 @@ class Install {
   }
 
   /**
-   * Returns the environment that the install created, if any: a package without dependencies gets no `node_modules`,
-   * and a user's command may create anything.
+   * Returns the environment that the install created, or NOTHING if there is none: a package without dependencies has
+   * no `node_modules`, and a command of the user may create anything.
    */
   async #environment(): Promise<InstallRecord["environment"]> {
     const { kind, folder } = this.#manifest;
@@ -301,7 +303,7 @@ class Install {
 
   async #hasEnvironment({ environment }: InstallRecord): Promise<boolean> {
     if (environment === NOTHING) return true;
-    // Its Python may be missing although the folder exists.
+    // The folder is not enough, because the Python that it refers to may be missing.
     return environment === ".venv"
       ? hasVirtualEnv(this.#manifest.folder)
       : exists(join(this.#manifest.folder, environment));

@@ -1,31 +1,33 @@
 /**
- * The leader of every process group that we start. It is POSIX sh, because that takes 1 MB where a Node process takes
- * 40 MB.
+ * Script of the launcher: the leader of every process group that the engine starts. It is POSIX sh, because a shell
+ * needs 1 MB of memory and a Node process 40 MB.
  *
- * fd 3 is one end of a socket pair whose other end only the engine holds. It reads end-of-file when the engine ends for
- * any reason. Over this fd the launcher sends `watcher PID` at the start, `command` when the command receives signals,
- * and `exit CODE` when it has ended. Then it stays, so that the group's id is not reused, until the engine sends
- * SIGKILL to the group.
+ * fd 3 is one end of a socket pair. Only the engine has the other end, so fd 3 reads end-of-file when the engine ends
+ * for any reason. Over fd 3 the launcher reports `watcher PID` at the start, `command` when the command receives
+ * signals, and `exit CODE` when the command has ended. After that the launcher keeps running until the engine sends
+ * SIGKILL to the group, so that the id of the group is not reused.
  *
- * - The command runs in the foreground: a shell without job control starts background commands with SIGINT ignored.
+ * - The command runs in the foreground, because a shell without job control starts background commands with SIGINT
+ *   ignored.
  * - The watcher ignores SIGTERM from the start, because it must still run if the engine dies during a stop. Its `read`
- * returns only at end-of-file, because the engine writes nothing.
- * - The command does not get fd 3: a descendant with it could not keep the pipe open (the engine's end counts), but it
- * could write to it.
+ *   returns only at end-of-file, because the engine writes nothing.
+ * - The command does not get fd 3, because it and its descendants could write to it.
  * - The shell's own stderr is discarded, so that its message `Terminated` is not in the worker's log. The command gets
- * the real stderr in a subshell, because dash reports the end of a plain command with that command's redirections.
- * - A signal during the fork of a subshell goes to the parent's trap, or is lost, and does not end the command.
- * `command` is sent after that.
- * - The command is surrounded by a trap with an action, not by `trap ''`: the command would inherit an ignored signal.
- * - After the command has ended there is nothing to stop gracefully, so the end of the engine kills the group at once.
- * - When the engine has ended, the watcher also ends processes that left the group, which have RUN_ID in their
- * environment: SIGTERM to those of this run, and 3 s later SIGKILL, also to those of nested runs. `grep -l` reads the
- * environments, because a shell's `read` reads byte by byte. Without `/proc` only the group is ended. In
- * `/proc/PID/stat`, field 3 after the name is the group.
- * - When the command has ended, the group is killed at once, unless processes outside it still have to end: the watcher
- * is part of the group.
- * - `escaped` sets variables, but does not affect the command's environment: it runs in the watcher, or after the
- * command has ended.
+ *   the real stderr in a subshell, because dash prints that message with the redirections of a plain command.
+ * - A signal that arrives while a subshell is being forked goes to the parent's trap, or is lost. It does not end the
+ *   command. So `command` is reported from within the subshell.
+ * - While the command runs, signals have a trap with an action, not `trap ''`, because the command would inherit an
+ *   ignored signal.
+ * - After the command has ended, nothing has to stop gracefully. So when the engine ends then, the group is killed at
+ *   once.
+ * - When the engine has ended, the watcher also ends processes that left the group. They have RUN_ID in their
+ *   environment. It sends SIGTERM to those of this run, and after 3 s SIGKILL to those of this run and of nested runs.
+ *   `grep -l` reads the environments, because a shell's `read` reads byte by byte. Without `/proc`, only the group is
+ *   ended. In `/proc/PID/stat`, field 3 after the name is the group.
+ * - When the command and the engine have ended, the group is killed at once, unless processes outside of it still have
+ *   to end. The launcher then waits for them, because the watcher that ends them is part of the group.
+ * - `escaped` sets variables. They do not affect the command's environment, because `escaped` runs in the watcher, or
+ *   after the command has ended.
  *
  * Usage: sh -c SCRIPT svc-launcher COMMAND RUN_ID
  */
@@ -77,8 +79,8 @@ kill -s KILL -- "-$$"
 `;
 
 /**
- * Returns the command for `sh -c`. If it is a plain list of words, adds `exec`, so that no shell waits beside the
- * worker. Commands with shell syntax, an assignment or a shell builtin stay unchanged.
+ * Returns the command for `sh -c`. If it is a plain list of words, adds `exec`, so that no shell process remains beside
+ * the worker. A command with shell syntax, an assignment or a shell builtin stays unchanged.
  */
 export function withoutIdleShell(command: string): string {
   const isPlain = /^[\w@%+:,./ -]+$/.test(command) && !SHELL_WORDS.has(command.trim().split(" ", 1)[0] ?? "");

@@ -5,14 +5,14 @@ export const MAX_LINE_LENGTH = 64 * 1024;
 const CUT_MARK = " …[cut]";
 
 /**
- * Splits a byte stream into lines of UTF-8 text without line ends. Holds at most one line; the rest of a longer one is
- * dropped.
+ * Splits a byte stream into lines of UTF-8 text without line ends. Buffers at most one line. If a line is too long, the
+ * rest of it is dropped.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder("utf8");
   readonly #onLine: (line: string) => void;
   #rest = "";
-  /** True if the line was already emitted in part; the rest is skipped up to the next line end. */
+  /** True if the current line was cut and emitted already. Its rest is skipped up to the next line end. */
   #skipping = false;
 
   constructor(onLine: (line: string) => void) {

@@ -3,12 +3,12 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { workerNameProblem } from "./worker-name.ts";
 
 /**
- * How many levels above a worker's folder to search for the project's `sdk/` folder. `workers/<name>` is two below the
- * project.
+ * Number of levels above a worker's folder that are searched for the project's `sdk/` folder. A worker is usually in
+ * `workers/<name>`, two levels below the project.
  */
 const MAX_LEVELS_UP = 3;
 
-/** Returns what a folder without a manifest needs to run as a worker: the manifest and its dependencies. */
+/** Returns a text about what a folder without a manifest needs to run as a worker: a manifest and dependencies. */
 export async function exampleFor(folder: string, files: readonly string[]): Promise<string> {
   const isPython = files.some(
     (file) => file.endsWith(".py") || file === "requirements.txt" || file === "pyproject.toml",
@@ -43,7 +43,7 @@ async function nodeNeeds(
 ): Promise<string> {
   const sdk = (await findSdk(folder, /^svc-runtime-sdk-.*\.tgz$/)) ?? "PROJECT/sdk/svc-runtime-sdk-VERSION.tgz";
   const packages = kind === "typescript" ? "@svc-runtime/sdk and tsx" : "@svc-runtime/sdk";
-  // Without a package.json, npm would install into a parent folder.
+  // Without a package.json in this folder, npm would install into a parent folder.
   const make = files.includes("package.json") ? "" : "npm init -y && ";
   const install = `${make}npm pkg set type=module && npm install ${sdk}${kind === "typescript" ? " tsx" : ""}`;
   return `${entryNote("src/worker.ts", files, /\.[mc]?[jt]s$|^src$/)}It needs a package.json with ${packages}; to create it, run in this folder: ${install}`;

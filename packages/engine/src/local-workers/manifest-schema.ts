@@ -44,8 +44,8 @@ export const manifestShape = z.strictObject(
 );
 
 /**
- * Compatibility (decision 29): schema of the reference system's `iii.worker.yaml`. Keys without meaning here (virtual
- * machine image and size, set-up as root, registry dependencies) are accepted and reported as ignored.
+ * Compatibility: schema of the reference system's `iii.worker.yaml`. Keys without a meaning here are accepted and
+ * reported as ignored: image and size of a virtual machine, set-up as root, dependencies from a registry.
  */
 export const referenceManifestShape = z.strictObject({
   name: text("the worker's name, e.g. `math-worker`").optional(),

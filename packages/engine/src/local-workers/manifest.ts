@@ -14,9 +14,7 @@ import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kind
 import { workerNameProblem } from "./worker-name.ts";
 
 export const MANIFEST_FILE = "svc.worker.yaml";
-/**
- * Compatibility (decision 29): the reference system's name of this file. It is read if there is no `svc.worker.yaml`.
- */
+/** Compatibility: the reference system's name of this file. It is read if there is no `svc.worker.yaml`. */
 export const REFERENCE_MANIFEST_FILE = "iii.worker.yaml";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
@@ -33,9 +31,9 @@ export interface WorkerManifest {
   readonly kind: RuntimeKind;
   /** Undefined for the kind `other`. */
   readonly packageManager: PackageManager | undefined;
-  /** Relative to the folder. Undefined if `scripts.start` defines what runs. */
+  /** File to run, relative to the folder. Undefined if `scripts.start` defines the start command instead. */
   readonly entry: string | undefined;
-  /** Shell command that installs the dependencies. Undefined if there are none. */
+  /** Shell command that installs the dependencies. Undefined if there is nothing to install. */
   readonly install: string | undefined;
   /** Shell command that starts the worker. */
   readonly start: string;
@@ -95,7 +93,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Keys that have another name in `svc.worker.yaml`. */
+/** Keys that have another name in `svc.worker.yaml`, by their other name. */
 const SYNONYMS = { language: "kind" };
 
 /** A manifest's YAML. Variables (`${NAME}`) stay unchanged: the shell expands them in commands. */
@@ -152,8 +150,8 @@ function parseManifest(source: Source): Promise<WorkerManifest> {
 }
 
 /**
- * Compatibility (decision 29). In this file, the default kind is TypeScript, and the default name is that of the
- * folder.
+ * Compatibility: reads the reference system's manifest. Its default kind is TypeScript, and its default name is the
+ * name of the folder.
  */
 function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
   const yaml = new ManifestYaml(source);
@@ -247,7 +245,7 @@ async function checkedStart(
 ): Promise<string> {
   if (kind === "other")
     return yaml.fail(["scripts", "start"], `is missing; it must be ${START_COMMAND}, for \`kind: other\``);
-  // The reference system also accepts the name of a Python module.
+  // The reference system also accepts the name of a Python module as the entry.
   if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE))
     return `python -m ${quoteWord(entry)}`;
   const expected = `expected ${ENTRY}`;

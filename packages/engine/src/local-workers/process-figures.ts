@@ -11,12 +11,15 @@ export interface ProcessFigures {
 
 /** A tick of `/proc/PID/stat` is a hundredth of a second on every Linux that Node supports. */
 const TICK_MS = 10;
-/** Field numbers of `/proc/PID/stat`, counted after the name in parentheses, which may contain any characters. */
+/**
+ * Indexes of the fields of `/proc/PID/stat`. They are counted after the name in parentheses, because the name may
+ * contain any characters.
+ */
 const UTIME = 11;
 const STIME = 12;
 const STARTTIME = 19;
 
-/** Returns undefined if there is no such process, or no `/proc`. */
+/** Returns undefined if there is no such process, or if the system has no `/proc`. */
 export async function readProcess(pid: number): Promise<ProcessFigures | undefined> {
   try {
     const [stat, status] = await Promise.all([

@@ -8,22 +8,31 @@ import { findProcess, listProcesses, membersOf, signalIfThere } from "./process-
 import { markerOf, newRunId, RUN_VARIABLE } from "./run-marker.ts";
 import { killMembers, type RunMember, RunMembers, signalProcess } from "./run-members.ts";
 
-/** Interval at which a stop checks whether the group is empty. */
+/** Interval at which a stop checks whether the group is empty, in milliseconds. */
 const CHECK_EVERY_MS = 50;
-/** Maximum wait for the rest of the output: a process that cannot be found may keep the output open. */
+/**
+ * Maximum wait for the rest of the output, in milliseconds. It is limited because a process that cannot be found may
+ * keep the output open.
+ */
 const OUTPUT_GRACE_MS = 1_000;
-/** Maximum wait for processes after SIGKILL, unless one hangs in a system call. */
+/**
+ * Maximum wait for processes to disappear after SIGKILL, in milliseconds. Only a process that hangs in a system call
+ * takes longer.
+ */
 const KILL_WAIT_MS = 1_000;
 const KILL_CHECK_MS = 10;
-/** Maximum length of the launcher's three short lines. More text does not come from the launcher. */
+/**
+ * Maximum length of the launcher's reports. They are three short lines, so a longer text does not come from the
+ * launcher.
+ */
 const MAX_REPORT_LENGTH = 256;
 
 /** How a command ended. */
 export interface CommandEnd {
-  /** Exit code. Null if a signal ended it, or it never started. */
+  /** Exit code. Null if a signal ended the command, or if it never started. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why it failed to start. */
+  /** Reason why the command failed to start; undefined if it started. */
   readonly problem: string | undefined;
 }
 
@@ -33,22 +42,23 @@ export interface ProcessGroupOptions {
   /** Absolute path of the working folder. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Called with both output streams before they have data. Must read them to their ends. */
+  /** Called with both output streams before they have data. It must read them to their ends. */
   readonly capture: (streams: { readonly stdout: Readable; readonly stderr: Readable }) => void;
   readonly clock?: Clock;
 }
 
-/** A command and all its descendants, including those that left the group. They do not outlive this process. */
+/** A command with all its descendants, including those that left the group. None of them outlives this process. */
 export interface ProcessGroup {
-  /** Id of the group, and pid of its leader. Undefined if it could not be started. */
+  /** Id of the group, which is also the pid of its leader. Undefined if the command could not be started. */
   readonly id: number | undefined;
-  /** Random id of this run, which its processes inherit in `SVC_RUN_ID`. */
+  /** Random id of this run. Its processes inherit it in `SVC_RUN_ID`. */
   readonly runId: string;
   /** Resolves when the command and all its processes have ended and the output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>;
   /**
-   * Sends SIGTERM to the group as soon as the command can receive it; to processes that left the group when the group
-   * is empty, or after half of `graceMs`. Sends SIGKILL to the rest after `graceMs`. Resolves like `ended`.
+   * Stops all processes. Sends SIGTERM to the group as soon as the command can receive it. Sends SIGTERM to processes
+   * that left the group when the group is empty, or after half of `graceMs`. Sends SIGKILL to the remaining processes
+   * after `graceMs`. Resolves like `ended`.
    */
   stop(options: { readonly graceMs: number }): Promise<CommandEnd>;
   /** Sends SIGKILL to all processes now. */
@@ -59,7 +69,8 @@ export interface ProcessGroup {
 
 export function startProcessGroup(options: ProcessGroupOptions): ProcessGroup {
   const runId = newRunId();
-  // Not from the options: an outer engine must find the processes, whatever variables an entry sets.
+  // This is set here and not by the options, because an outer engine must find the processes even if an entry sets this
+  // variable.
   const marker = { [RUN_VARIABLE]: markerOf(runId, process.env[RUN_VARIABLE]) };
   let child: ChildProcess;
   try {
@@ -93,20 +104,23 @@ class LaunchedGroup implements ProcessGroup {
   readonly #child: ChildProcess;
   readonly #clock: Clock;
   /**
-   * Pid of the launcher's watcher, which it reports before the command runs. Undefined if the launcher ended before
-   * that.
+   * Pid of the launcher's watcher. The launcher reports it before the command runs. Undefined if the launcher ended
+   * before that.
    */
   readonly #watcher: Promise<number | undefined>;
   readonly #members: Promise<RunMembers>;
-  /** True once the launcher has reported that the command receives signals. */
+  /** True after the launcher has reported that the command receives signals. */
   #receivesSignals = false;
   #commandCode: number | undefined;
   #over = false;
   #stopping = false;
   #isSwept = false;
-  /** SIGTERM is sent once, so that processes which the command starts during its shutdown are not affected. */
+  /**
+   * Whether SIGTERM was sent. It is sent only once, so that processes that the command starts during its shutdown do
+   * not get it.
+   */
   readonly #terminated = { escaped: false, nested: false };
-  /** Resolves when processes that left the group are killed, if the launcher ended without that. */
+  /** Resolves when the processes that left the group are killed. Used if the launcher ended before that. */
   #escapedKilled: Promise<void> = Promise.resolve();
   #cancelGrace = (): void => {};
   #resolveEnded: (end: CommandEnd) => void = () => {};
@@ -142,7 +156,7 @@ class LaunchedGroup implements ProcessGroup {
       cancelEscaped();
       cancelSweep();
     };
-    // Otherwise SIGTERM is sent when the launcher reports the command.
+    // If the command does not receive signals yet, SIGTERM is sent when the launcher reports it.
     if (this.#receivesSignals) this.#terminate();
     return this.ended;
   }
@@ -158,7 +172,7 @@ class LaunchedGroup implements ProcessGroup {
     return pids.filter((pid) => !launcher.has(pid)).sort((a, b) => a - b);
   }
 
-  /** Waits for the launcher's report, because the command may write output before it is read. */
+  /** Waits for the launcher's report, because the command may already have written output before the report is read. */
   async #launcherPids(): Promise<ReadonlySet<number | undefined>> {
     return new Set([this.id, await this.#watcher]);
   }
@@ -170,19 +184,22 @@ class LaunchedGroup implements ProcessGroup {
     return members.filter(({ pid }) => !launcher.has(pid));
   }
 
-  /** After the launcher has ended, another group may have its id. */
+  /**
+   * Finds the processes of the run. After the launcher has ended, the group is not searched, because another group may
+   * have its id.
+   */
   async #find(): Promise<readonly RunMember[]> {
     return (await this.#members).find(this.#over ? undefined : this.id);
   }
 
   #terminate(): void {
-    // If the command has already ended, the processes are being killed.
+    // If the command has ended already, the remaining processes are being killed or waited for.
     if (!this.#over && this.#commandCode === undefined) signalIfThere(-this.id, "SIGTERM");
   }
 
   /** Ends processes outside the group that the command may wait for. */
   #terminateEscaped(): void {
-    // Without a process list, only SIGKILL follows later.
+    // Without a process list, these processes get only SIGKILL, later.
     this.#others().then(
       (others) => {
         if (!this.#isSwept) this.#terminateOnce("escaped", others);
@@ -192,8 +209,8 @@ class LaunchedGroup implements ProcessGroup {
   }
 
   /**
-   * Sends SIGTERM to members outside the group. `escaped`: those of this run; `nested`: those that a nested engine left
-   * behind.
+   * Sends SIGTERM to processes outside the group. `escaped`: processes of this run. `nested`: processes of a nested
+   * run, i.e. of an engine that is part of this run and has left them behind.
    */
   #terminateOnce(which: "escaped" | "nested", others: readonly RunMember[]): void {
     if (this.#terminated[which]) return;
@@ -210,8 +227,8 @@ class LaunchedGroup implements ProcessGroup {
       text += chunk.toString("latin1");
       const watcher = /^watcher (\d+)\n/m.exec(text)?.[1];
       if (watcher !== undefined) this.#resolveWatcher(Number(watcher));
-      // Before `exit`, which may be in the same chunk: the remaining processes of a command that has already ended need
-      // SIGTERM too.
+      // This must be checked before `exit`, which may be in the same chunk: if the command has already ended, its
+      // remaining processes need SIGTERM too.
       if (!this.#receivesSignals && /^command\n/m.test(text)) {
         this.#receivesSignals = true;
         if (this.#stopping) this.#terminate();
@@ -219,7 +236,7 @@ class LaunchedGroup implements ProcessGroup {
       const code = /^exit (\d+)\n/m.exec(text)?.[1];
       if (code !== undefined && this.#commandCode === undefined) this.#commandEnded(Number(code));
     });
-    // The other end closes with the launcher, whose exit is handled; an error here adds nothing.
+    // The channel closes when the launcher ends, which is handled elsewhere. An error here has no further meaning.
     channel.on("error", () => {});
   }
 
@@ -229,7 +246,8 @@ class LaunchedGroup implements ProcessGroup {
       this.#sweep();
       return;
     }
-    // A wrapper such as npm may end before the process that it started has finished its calls.
+    // Wait for the other processes: a wrapper such as npm may end before the process that it started has finished its
+    // calls.
     this.#sweepWhenAlone();
   }
 
@@ -241,17 +259,21 @@ class LaunchedGroup implements ProcessGroup {
         this.#sweep();
         return;
       }
-      // Processes outside the group may be needed by its members to finish their calls, e.g. a browser. A nested engine
-      // stops its own workers.
+      // Processes outside the group get SIGTERM only when the group is empty, because its members may need them to
+      // finish their calls, e.g. a browser. Processes of a nested run come last, because the nested engine stops its
+      // own workers.
       if (!others.some(({ groupId }) => groupId === this.id)) this.#terminateOnce("escaped", others);
       if (others.every(({ isNested }) => isNested)) this.#terminateOnce("nested", others);
       this.#clock.after(CHECK_EVERY_MS, () => this.#sweepWhenAlone());
     };
-    // Without a process list there is nothing to wait for.
+    // Without a process list it is not possible to wait for processes.
     check().catch(() => this.#sweep());
   }
 
-  /** Kills all processes of the run. The launcher is a member until the end, so no other group can have the id. */
+  /**
+   * Kills all processes of the run. The launcher is a member of the group until the end, so no other group can have its
+   * id.
+   */
   #sweep(): void {
     if (this.#over || this.#isSwept) return;
     this.#isSwept = true;
@@ -259,7 +281,7 @@ class LaunchedGroup implements ProcessGroup {
     const sweepGroup = (): void => {
       if (!this.#over) signalIfThere(-id, "SIGKILL");
     };
-    // Kills members of the group one by one first, so that none of them starts further processes.
+    // Kill the members one by one first, so that none of them starts further processes. Then kill the group.
     killMembers(async () => (await this.#find()).filter(({ pid }) => pid !== id)).then(sweepGroup, sweepGroup);
   }
 
@@ -267,7 +289,7 @@ class LaunchedGroup implements ProcessGroup {
     let cancelOutputGrace = (): void => {};
     this.#child.once("exit", () => {
       this.#resolveWatcher(undefined);
-      // Another program may have killed the launcher alone.
+      // Another program may have killed only the launcher.
       signalIfThere(-this.id, "SIGKILL");
       this.#over = true;
       if (!this.#isSwept) this.#escapedKilled = killMembers(() => this.#find()).catch(() => {});
@@ -282,12 +304,12 @@ class LaunchedGroup implements ProcessGroup {
       this.#cancelGrace();
       const end = this.#commandCode === undefined ? { code, signal, problem: undefined } : endOf(this.#commandCode);
       const finish = (): void => this.#resolveEnded(end);
-      // Without a process list there is nothing to wait for.
+      // Without a process list it is not possible to wait for processes.
       this.#escapedKilled.then(() => this.#lastMemberGone()).then(finish, finish);
     });
   }
 
-  /** Waits until the kernel has removed killed processes. */
+  /** Waits until the operating system has removed the killed processes. */
   async #lastMemberGone(): Promise<void> {
     const deadline = performance.now() + KILL_WAIT_MS;
     while (performance.now() < deadline) {
@@ -302,7 +324,7 @@ const signalNames = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
-/** A shell reports a death by signal as 128 plus the signal's number. */
+/** Converts the exit code that a shell reports. A death by signal is 128 plus the signal's number. */
 function endOf(code: number): CommandEnd {
   const signal = code > 128 ? signalNames.get(code - 128) : undefined;
   return signal === undefined ? { code, signal: null, problem: undefined } : { code: null, signal, problem: undefined };

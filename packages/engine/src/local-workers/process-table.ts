@@ -13,9 +13,9 @@ export interface ProcessEntry {
   readonly parentPid: number;
   readonly groupId: number;
   readonly sessionId: number;
-  /** True if it has ended and waits for its parent to collect it. */
+  /** True if the process has ended and its parent has not collected it yet. */
   readonly zombie: boolean;
-  /** Start time. Together with the pid and the boot id it identifies one process. */
+  /** Start time. Together with the pid and the boot id it identifies the process. */
   readonly startTime: string;
 }
 
@@ -59,7 +59,7 @@ function parsePsLine(line: string): ProcessEntry | undefined {
     string,
     string,
   ];
-  // BSD's `ps` shows no usable session id; the group is the closest value.
+  // BSD's `ps` shows no usable session id. The group id is the closest value.
   return {
     pid: Number(pid),
     parentPid: Number(parentPid),
@@ -70,17 +70,17 @@ function parsePsLine(line: string): ProcessEntry | undefined {
   };
 }
 
-/** Returns the process with this id, or undefined if there is none on this machine. */
+/** Returns the process with this pid, or undefined if there is none on this machine. */
 export async function findProcess(pid: number): Promise<ProcessEntry | undefined> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   try {
-    // The kernel reads this from memory. A synchronous read takes about 20 µs; an asynchronous one uses ten times the
-    // CPU time.
+    // Read synchronously, because this takes only about 20 µs: the operating system has the content in memory. An
+    // asynchronous read uses ten times as much CPU time.
     if (LINUX) return parseProcStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
     const { stdout } = await run("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", "-p", String(pid)], { timeout: 5_000 });
     return parsePsLine(stdout);
   } catch {
-    // No such process: the file is missing, or `ps` ends with 1.
+    // There is no such process: the file is missing, or `ps` ends with 1.
     return undefined;
   }
 }
@@ -114,14 +114,15 @@ export function membersOf(groupId: number, processes: readonly ProcessEntry[]): 
 }
 
 /**
- * Returns the id of this boot. On other systems than Linux, a process's start time is a date, which is unique enough.
+ * Returns the id of this boot. It is needed on Linux only: on other systems the start time of a process is a date,
+ * which is unique enough.
  */
 export async function bootId(): Promise<string> {
   if (!LINUX) return "unknown";
   return (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
 }
 
-/** Identifies one process permanently: pids are reused, this is not. */
+/** Identifies one process forever. A pid alone does not, because pids are reused. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly start_time: string;
@@ -140,7 +141,7 @@ export function signalIfThere(target: number, signal: NodeJS.Signals): void {
     process.kill(target, signal);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // BSD returns EPERM for a group if only zombies are left in it.
+    // BSD returns EPERM for a group in which only zombies are left.
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }

@@ -14,13 +14,13 @@ export interface ManifestProposal
   readonly file: string;
 }
 
-/** Folders that are searched for programs, and the maximum number of packages. */
+/** Subfolders that are searched for programs, and the maximum number of folders below `cmd` that are read. */
 const PROGRAM_FOLDERS = ["src", "src/bin", "cmd"];
 const MAX_PACKAGES = 50;
 
 /**
- * Returns the manifest that fits a folder's files. Undefined if it has one, or is not a known kind of project. Throws
- * ManifestError if it is a project, but its author must choose what to start.
+ * Returns the manifest that fits a folder's files. Returns undefined if the folder has a manifest, or is not a known
+ * kind of project. Throws ManifestError if it is a project, but its author must choose what to start.
  */
 export async function proposeManifest(path: string): Promise<ManifestProposal | undefined> {
   const folder = resolve(path);
@@ -74,7 +74,7 @@ async function startOf(
       hasStartScript: typeof parsed?.scripts?.start === "string",
     };
   } catch {
-    // The install reports what is wrong with it.
+    // Ignored: the install reports the problem of the file.
     return { main: undefined, hasStartScript: false };
   }
 }

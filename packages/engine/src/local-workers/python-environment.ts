@@ -34,8 +34,8 @@ export type VirtualEnvTool =
   | { readonly missing: string; readonly command?: never };
 
 /**
- * Returns the command that creates a virtual environment. Checks for `ensurepip` first, because Debian's Python comes
- * without it, and `venv` then fails halfway.
+ * Returns the command that creates a virtual environment. Checks for the module `ensurepip` first, because Debian's
+ * Python lacks it, and `venv` then fails halfway.
  */
 export async function virtualEnvTool(options: Probe): Promise<VirtualEnvTool> {
   if ((await probe("python3", ["-c", "import venv, ensurepip"], options)) !== undefined)
@@ -57,7 +57,7 @@ export async function hasVirtualEnv(folder: string): Promise<boolean> {
   );
 }
 
-/** Returns true if its Python runs and has pip. */
+/** Returns true if the Python of the worker's `.venv` runs and has pip. */
 export async function virtualEnvWorks(options: Probe): Promise<boolean> {
   return (
     (await probe(join(virtualEnvFolder(options.cwd), "bin", "python"), ["-c", "import pip"], options)) !== undefined
@@ -65,8 +65,9 @@ export async function virtualEnvWorks(options: Probe): Promise<boolean> {
 }
 
 /**
- * Keeps a worker's `.venv` while a new one is created in its place. The paths in it are absolute, so the new one cannot
- * be created elsewhere. It stays in the worker's folder, because a rename works only within a disk.
+ * Keeps a worker's `.venv` while a new one is created in its place. The new one cannot be created elsewhere and moved,
+ * because the paths in it are absolute. The backup is in the worker's folder, because a rename works only within a file
+ * system.
  */
 export class VirtualEnvBackup {
   readonly #original: string;
@@ -95,7 +96,7 @@ export class VirtualEnvBackup {
 
   async discard(): Promise<void> {
     await rm(this.#backup, { recursive: true, force: true });
-    // The folder may contain other files.
+    // The folder is removed only if it is empty, because it may contain other files.
     await rmdir(dirname(this.#backup)).catch(() => {});
   }
 }

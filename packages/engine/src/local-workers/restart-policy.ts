@@ -1,9 +1,12 @@
 import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
 
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0.2 };
-/** Backoff for the first restart of a process that was ready: its start works, and its callers wait. */
+/**
+ * Backoff for the first restart of a process that was ready. It is short, because the process can start, and callers
+ * wait.
+ */
 const READY_BACKOFF: BackoffOptions = { ...BACKOFF, firstMs: 250 };
-/** After this run time a process is stable: its next exit counts as the first one. */
+/** A process that ran for this time is stable, in milliseconds. Its next exit then counts as its first one. */
 const STABLE_MS = 60_000;
 const CRASH_LOOP_EXITS = 5;
 const CRASH_LOOP_WINDOW_MS = 60_000;
@@ -11,7 +14,7 @@ const CRASH_LOOP_DELAY_MS = 300_000;
 
 export interface RestartDecision {
   readonly state: "backing_off" | "crash_looping";
-  /** Delay until the next start. */
+  /** Delay until the next start, in milliseconds. */
   readonly delayMs: number;
 }
 
@@ -19,7 +22,7 @@ export interface RestartDecision {
 export class RestartPolicy {
   readonly #random: () => number;
   #exitsAtMs: number[] = [];
-  /** Exits since the last stable run, except the first one of a process that was ready. */
+  /** Number of exits since the last stable run. If the process was ready, its first exit is not counted. */
   #failures = 0;
 
   /** `random` returns numbers from 0 up to 1. */

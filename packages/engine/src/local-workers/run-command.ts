@@ -1,7 +1,7 @@
 import { LineSplitter } from "./line-splitter.ts";
 import { type CommandEnd, startProcessGroup } from "./process-group.ts";
 
-/** Time between SIGTERM and SIGKILL for a cancelled command. */
+/** Time between SIGTERM and SIGKILL for a cancelled command, in milliseconds. */
 const CANCEL_GRACE_MS = 2_000;
 const KEPT_LINES = 40;
 
@@ -9,14 +9,14 @@ export interface RunCommandOptions {
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Aborting ends the command's whole process group. If it is already aborted, nothing is started. */
+  /** Aborting it stops the command's whole process group. If it is already aborted, nothing is started. */
   readonly signal: AbortSignal;
   readonly onLine: (line: string) => void;
 }
 
 export interface CommandRun {
   readonly end: CommandEnd;
-  /** The last lines of its output, at most 40. */
+  /** The last lines of the output, at most 40. */
   readonly lastLines: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export async function runCommand(options: RunCommandOptions): Promise<CommandRun
     },
   });
   const cancel = (): void => {
-    // `ended` below waits for it.
+    // Not awaited here, because `group.ended` is awaited below.
     void group.stop({ graceMs: CANCEL_GRACE_MS });
   };
   options.signal.addEventListener("abort", cancel, { once: true });

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Variable with the id of the run that a process belongs to. Processes inherit it, also when they leave the process
- * group. Its value is the run's id, followed by the ids of outer runs if the engine itself is part of a run:
- * `inner:outer`.
+ * Variable with the id of the run that a process belongs to. Processes inherit it and keep it even if they leave the
+ * process group. If the engine itself is part of a run, the value has the ids of the outer runs too: `inner:outer`.
  */
 export const RUN_VARIABLE = "SVC_RUN_ID";
 
@@ -14,14 +13,14 @@ export function newRunId(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** Returns the variable's value for a run started by a process that has the value `inherited`. */
+/** Returns the variable's value for a new run. `inherited` is the value that the starting process has itself. */
 export function markerOf(runId: string, inherited: string | undefined): string {
   return inherited !== undefined && MARKER.test(inherited) ? `${runId}:${inherited}` : runId;
 }
 
 /**
- * Returns the run ids in an environment whose entries end with NUL, innermost run first. Empty if the process belongs
- * to no run.
+ * Returns the run ids in an environment, the innermost run first. The entries of the environment end with NUL. Empty if
+ * the process belongs to no run.
  */
 export function runIdsIn(environment: string): readonly string[] {
   const prefix = `${RUN_VARIABLE}=`;

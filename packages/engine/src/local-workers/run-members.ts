@@ -7,35 +7,35 @@ import { RUN_VARIABLE, runIdsIn } from "./run-marker.ts";
 
 const run = promisify(execFile);
 const LINUX = process.platform === "linux";
-/** Maximum wait for an environment: reading it blocks while the process hangs in a page fault. */
+/** Timeout of reading an environment, in milliseconds. Reading blocks while the process hangs in a page fault. */
 const READ_TIMEOUT_MS = 500;
 /**
- * Passes without new members before killing ends. A pass may miss a process that is being forked, or that has no
- * environment for a moment because it replaces its program.
+ * Killing ends after this number of consecutive passes without new members. One pass is not enough, because it may miss
+ * a process that is being forked, or that has no environment for a moment because it replaces its program.
  */
 const CLEAN_PASSES = 2;
 const MAX_PASSES = 100;
 
 /** A process that belongs to a run. */
 export interface RunMember extends ProcessEntry {
-  /** True when it belongs to a run of an engine that is itself part of this run. */
+  /** True if the process belongs to a nested run: an engine that is part of this run has started it. */
   readonly isNested: boolean;
 }
 
 export interface RunIdentity {
   readonly id: string;
-  /** Start time of its first process. Older processes are ignored. Undefined if it is unknown. */
+  /** Start time of the run's first process. Older processes are ignored. Undefined if it is unknown. */
   readonly since: string | undefined;
 }
 
 /**
- * Finds the processes of a run: the members of its group, those with its marker, and the descendants of both. Outside
- * the group, only processes of our user are found. A process without the marker, e.g. started by `env -i`, is found
- * only while its parent lives.
+ * Finds the processes of a run: the members of its group, the processes with its marker, and the descendants of all of
+ * them. Outside the group, only processes of our user are found. A process without the marker, e.g. one that was
+ * started by `env -i`, is found only while its parent lives.
  */
 export class RunMembers {
   readonly #identity: RunIdentity;
-  /** Run ids of known processes, by pid and start time. Empty for a process of no run. */
+  /** Run ids of known processes, by pid and start time. Empty for a process that belongs to no run. */
   #known = new Map<string, readonly string[]>();
 
   constructor(identity: RunIdentity) {
@@ -43,8 +43,8 @@ export class RunMembers {
   }
 
   /**
-   * Returns the members that have not ended, in no order, without this process. `group` is the id of the run's group,
-   * as long as it cannot be another group.
+   * Returns the members that have not ended, in no particular order, without this process. `group` is the id of the
+   * run's group; it must be omitted if another group may have this id now.
    */
   async find(group?: number): Promise<readonly RunMember[]> {
     const processes = (await listProcesses()).filter(
@@ -76,7 +76,10 @@ export class RunMembers {
     } while (members.size > before);
   }
 
-  /** Only Linux has start times in ticks since the boot. */
+  /**
+   * True if the process did not start before the run. Can be checked only on Linux, which has start times in ticks
+   * since the boot.
+   */
   #isYoungEnough(entry: ProcessEntry): boolean {
     const { since } = this.#identity;
     return since === undefined || !LINUX || Number(entry.startTime) >= Number(since);
@@ -88,8 +91,8 @@ export class RunMembers {
     for (const entry of processes) {
       const key = keyOf(entry);
       const before = this.#known.get(key);
-      // A process without a marker never gets one. A process with a marker may replace its program with an engine's
-      // launcher, which has another marker.
+      // A process without a marker never gets one. A process with a marker is read again, because it may be a nested
+      // engine that replaces its program with a launcher, which has another marker.
       if (before?.length === 0) {
         known.set(key, before);
         continue;
@@ -106,8 +109,8 @@ export class RunMembers {
 }
 
 /**
- * Sends SIGKILL to everything that `find` returns, until several passes in a row find nothing new: a member may fork
- * meanwhile.
+ * Sends SIGKILL to everything that `find` returns, until several consecutive passes find nothing new. One pass is not
+ * enough, because a member may fork meanwhile.
  */
 export async function killMembers(find: () => Promise<readonly ProcessEntry[]>): Promise<void> {
   const killed = new Set<string>();
@@ -122,7 +125,7 @@ export async function killMembers(find: () => Promise<readonly ProcessEntry[]>):
   }
 }
 
-/** Signals exactly this process. Does nothing if it has ended, even if another process has its pid now. */
+/** Sends a signal to exactly this process. Does nothing if the process has ended and another one has its pid now. */
 export async function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): Promise<void> {
   const current = await findProcess(entry.pid);
   if (current?.startTime === entry.startTime) signalIfThere(entry.pid, signal);
@@ -136,7 +139,7 @@ function keyOf(entry: ProcessEntry): string {
   return `${entry.pid} ${entry.startTime}`;
 }
 
-/** Returns true if our user may read `/proc/PID/environ`. A process that hides itself belongs to root. */
+/** True if our user may read `/proc/PID/environ`. A process that hides its environment appears to belong to root. */
 function isOfOurUser(pid: number): boolean {
   if (!LINUX) return true;
   try {
@@ -146,7 +149,10 @@ function isOfOurUser(pid: number): boolean {
   }
 }
 
-/** Returns an empty string for a process that has ended, is another user's, or has no environment. */
+/**
+ * Returns a process's environment. Returns an empty string if the process has ended, belongs to another user, or has no
+ * environment.
+ */
 async function readEnvironment(pid: number): Promise<string> {
   if (!isOfOurUser(pid)) return "";
   let timer: NodeJS.Timeout | undefined;
@@ -160,7 +166,7 @@ async function readEnvironment(pid: number): Promise<string> {
   }
 }
 
-/** Returns the environments of our user's processes by pid. macOS hides those of system programs. */
+/** Returns the environments of our user's processes, by pid. macOS does not show those of system programs. */
 async function environmentsByPs(): Promise<ReadonlyMap<number, string>> {
   const options = { timeout: 5_000, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run("ps", ["-x", "-E", "-ww", "-o", "pid=,command="], options).catch(() => ({ stdout: "" }));

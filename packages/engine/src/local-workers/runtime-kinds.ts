@@ -9,9 +9,9 @@ export type PackageManager = (typeof packageManagers)[number];
 /** A program that must be installed. */
 export interface Tool {
   readonly program: string;
-  /** Arguments that make it print its version and exit. */
+  /** Arguments with which the program prints its version and exits. */
   readonly version: readonly string[];
-  /** How to install it. */
+  /** Text that tells the user how to install the program. */
   readonly install: string;
 }
 
@@ -48,13 +48,15 @@ const CARGO: Tool = {
 interface KindRule {
   /** Undefined for the kind `other`. */
   readonly runtime: Tool | undefined;
-  /** The first one is the default. */
+  /** Supported package managers. The first one is the default. */
   readonly packageManagers: readonly PackageManager[];
-  /** Path, below the worker's folder, of what an install creates and the worker needs to start. */
+  /**
+   * File or folder that an install creates and the worker needs to start. The path is relative to the worker's folder.
+   */
   readonly environment: string | undefined;
-  /** Folder of the worker's installed programs. */
+  /** Folder of the worker's installed programs, relative to the worker's folder. */
   readonly programs: string | undefined;
-  /** True if the install compiles the sources, so that it runs again when one of them changes. */
+  /** True if the install compiles the sources. The install then runs again when a source file changes. */
   readonly isCompiled: boolean;
 }
 

@@ -1,9 +1,10 @@
-/** Leaves space for suffixes such as `.log.2` within the 255 bytes of a file name. */
+/** A file name has at most 255 bytes. The maximum leaves space for suffixes such as `.log.2`. */
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Returns why a worker's name is invalid, as the end of a sentence that begins with the name; undefined if it is valid.
- * Names become file and folder names, so they may contain only letters, digits, `-`, `_` and `.`.
+ * Returns the reason why a worker's name is invalid. It is the end of a sentence that begins with the name. Returns
+ * undefined if the name is valid. Names become file and folder names, so they may contain only letters, digits, `-`,
+ * `_` and `.`.
  */
 export function workerNameProblem(name: string): string | undefined {
   if (name.length === 0) return "is empty; expected letters, digits, `-`, `_` or `.`";

@@ -24,8 +24,8 @@ const V4_SPECIAL: readonly (readonly [string, number, string])[] = [
 ];
 
 /**
- * Only 2000::/3 of IPv6 is public, except the ranges below that lie within it. The others are listed for their names in
- * messages.
+ * The public IPv6 addresses are 2000::/3 without those ranges below that lie within it. The other ranges are listed
+ * only because messages name them.
  */
 const V6_SPECIAL: readonly (readonly [string, number, string])[] = [
   ["::", 128, "unspecified"],
@@ -55,8 +55,8 @@ function listOf(address: string, prefix: number, family: "ipv4" | "ipv6"): Block
 }
 
 /**
- * Returns why an address is not public, e.g. `loopback`; undefined if it is public. An IPv6 address that wraps an IPv4
- * one (mapped, or NAT64) has the class of the IPv4 address. A malformed address is not public.
+ * Returns the reason why an address is not public, e.g. `loopback`; undefined if it is public. An IPv6 address that
+ * contains an IPv4 address (mapped or NAT64) has the class of that address. A malformed address is not public.
  */
 export function nonPublicClass(address: string): string | undefined {
   if (isIPv4(address)) return v4Special.find(({ list }) => list.check(address, "ipv4"))?.name;

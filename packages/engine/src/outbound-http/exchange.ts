@@ -10,16 +10,16 @@ import { Agent as HttpsAgent, request as openHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../kernel/clock.ts";
 
-/** Maximum size of a response body, in bytes: that of a frame. */
+/** Maximum size of a response body, in bytes. It is the maximum size of a frame, in which the response is passed on. */
 export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Time limit for connecting including TLS, in milliseconds. */
+/** Time limit for connecting, including TLS, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_SOCKETS_PER_ADDRESS = 256;
 const MAX_FREE_SOCKETS = 32;
 /**
- * Idle time of a connection, in milliseconds. Below the 5 s of common servers: a request on a socket that the server
- * just closed fails and may not be retried.
+ * Maximum idle time of a connection, in milliseconds. It is less than the 5 s of common servers, because a request on a
+ * connection that the server has just closed fails, and may not be retried.
  */
 const IDLE_MS = 4_000;
 
@@ -28,13 +28,13 @@ export interface Exchange {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The addresses to connect to. The name is not resolved again. */
+  /** The addresses to connect to. The host name is not resolved again. */
   readonly addresses: readonly LookupAddress[];
-  /** Aborting ends the exchange; it rejects with the reason. */
+  /** Aborting ends the exchange. It then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
-   * Called with the size of each part of the response body, in bytes. An error that it throws ends the exchange, which
-   * rejects with it.
+   * Called with the size of each part of the response body, in bytes. If it throws an error, the exchange ends and
+   * rejects with that error.
    */
   readonly onResponseBytes?: (bytes: number) => void;
 }
@@ -45,8 +45,11 @@ export interface HttpResponse {
 }
 
 /**
- * Why there is no response. `unconnected`: no connection. `unsent`: connected, but the request was not sent (TLS).
- * `unanswered`: the request may have been processed. `broken`: the response had begun.
+ * Phase in which an exchange without a response failed.
+ * - `unconnected`: there was no connection.
+ * - `unsent`: there was a connection, but the request was not sent (TLS).
+ * - `unanswered`: the request may have been processed.
+ * - `broken`: the response had begun.
  */
 export type FailurePhase = "unconnected" | "unsent" | "unanswered" | "broken";
 
@@ -71,7 +74,7 @@ export class Exchanger {
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
 
-  /** `trust`: trusted certificates (PEM), instead of Node's. */
+  /** `trust`: certificates (PEM) that are trusted instead of Node's. */
   constructor(clock: Clock, trust: string | undefined) {
     this.#clock = clock;
     this.#trust = trust;
@@ -108,12 +111,13 @@ export class Exchanger {
       const fail = (error: unknown): void =>
         finish(() => reject(error instanceof Refused ? error.cause : failureOf(error, progress.phase)));
       const failUnanswered = (error?: unknown): void => {
-        // After the response has begun, its own later events report how it ends.
+        // After the response has begun, events of the response report how it ends.
         if (progress.phase !== "broken") fail(error);
       };
       signal.addEventListener("abort", abort, { once: true });
       request.on("error", failUnanswered);
-      // A peer that switches protocols unasked, or any other end of the request without an event.
+      // `close` covers the other ends: a server that switches protocols without a request, or an end without another
+      // event.
       request.on("close", failUnanswered);
       request.on("response", (response) => {
         progress.phase = "broken";
@@ -185,7 +189,10 @@ interface Progress {
   phase: FailurePhase;
 }
 
-/** Changes an agent to separate its sockets by the addresses validated for a request, besides host and port. */
+/**
+ * Changes the agent so that it reuses a socket only for requests with the same validated addresses, not only the same
+ * host and port.
+ */
 function pinning<A extends HttpAgent | HttpsAgent>(agent: A): A {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (options?: RequestOptions) => `${nameOf(options)}|${(options as Pinned | undefined)?.pinnedTo}`;
@@ -234,10 +241,10 @@ function collect(response: IncomingMessage, onBytes: Exchange["onResponseBytes"]
   });
 }
 
-/** Uses the error code, since Node's own messages contain addresses. */
+/** Returns the failure with the error code instead of Node's message, because Node's messages contain addresses. */
 function failureOf(error: unknown, phase: FailurePhase): ExchangeFailure {
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
-    // Malformed or oversized headers mean that a response had begun.
+    // Errors with these codes are about malformed or oversized headers, so a response had begun.
     const seen = error.code.startsWith("HPE_") ? "broken" : phase;
     return new ExchangeFailure(seen, error.code, error);
   }

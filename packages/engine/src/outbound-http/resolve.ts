@@ -8,16 +8,16 @@ import { literalAddress, refused, requirePublic } from "./url-policy.ts";
 /** Returns all addresses of a host name. Rejects with a system error (`ENOTFOUND`, `EAI_AGAIN`). */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Resolves names like all programs on this machine, including /etc/hosts. */
+/** Resolves names like other programs on this machine, e.g. with /etc/hosts. */
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
-/** Maximum number of addresses to try. */
+/** Maximum number of addresses of a name that are used. */
 const MAX_ADDRESSES = 8;
 
-/** The name could not be resolved; a later attempt may succeed. */
+/** Thrown if a name could not be resolved. A later attempt may succeed. */
 export class NotResolved extends Error {}
 
-/** Coalesces concurrent lookups of the same name, since the resolver has few threads. */
+/** Shares one lookup among concurrent requests for the same name, because the resolver has few threads. */
 export function coalesced(resolve: Resolve): Resolve {
   const asking = new Map<string, Promise<readonly LookupAddress[]>>();
   return (host) => {
@@ -30,8 +30,8 @@ export function coalesced(resolve: Resolve): Resolve {
 }
 
 /**
- * Returns the validated addresses to connect to. The name is resolved only once per attempt: the connection uses
- * exactly these addresses.
+ * Returns the validated addresses to connect to. The name is resolved only once per attempt, and the connection uses
+ * exactly these addresses. So the owner of the name cannot return another address after the validation.
  */
 export async function resolveChecked(
   url: URL,
@@ -56,7 +56,7 @@ export async function resolveChecked(
   return found;
 }
 
-/** Returns the caller's error for a name that could not be resolved. */
+/** Returns the error that the caller gets for a name that could not be resolved. */
 export function notResolved(url: URL, failure: NotResolved): Error {
   return refused(`DNS lookup failed: ${hostOf(url)}: ${failure.message}`);
 }

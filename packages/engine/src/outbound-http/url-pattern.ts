@@ -3,9 +3,14 @@ import { compileGlob } from "@svc-runtime/protocol";
 const PATTERN = /^(?:(\*|https?):\/\/)?((?:\[[^\]]*\])|[^/:]+)(?::(\*|[0-9]+))?(\/.*)?$/i;
 
 /**
- * Returns true if an entry of the allow list matches the URL. `*.example.com` matches the host; with a port also the
- * port; with a scheme also scheme, port (default: the scheme's) and path (default: any). `*` matches any characters
- * within one of these parts, so the pattern of the host can never match a part of the path or vice versa.
+ * True if an entry of the allow list matches the URL. The parts of an entry are:
+ * - The host, e.g. `*.example.com`. It must match.
+ * - A port, if the entry has one. It must match too.
+ * - A scheme, if the entry has one. Then the scheme, the port (default: the scheme's) and the path (default: any) must
+ *   match.
+ *
+ * `*` matches any characters within one of these parts. So the pattern of the host never matches a part of the path,
+ * and vice versa.
  */
 export function matchesUrlPattern(pattern: string, url: URL): boolean {
   const parts = PATTERN.exec(pattern);

@@ -4,7 +4,7 @@ import { linearPattern } from "./linear-pattern.ts";
 
 /**
  * How patterns are matched. `native`: by JavaScript, which takes exponential time for some patterns. `linear`: in time
- * proportional to the text, without features that prevent this (look-around, back-references).
+ * proportional to the text. Features that make this impossible are not supported (look-around, back-references).
  */
 export type Patterns = "native" | "linear";
 
@@ -12,11 +12,11 @@ const require = createRequire(import.meta.url);
 
 interface Shared {
   readonly ajv: Ajv2020Type;
-  /** Names that the validator itself defines. */
+  /** Names of the schemas that the validator itself defines. */
   readonly ownRefs: ReadonlySet<string>;
   /**
-   * False during a compilation, and after one that the time limit interrupted: its remains are not removed from the
-   * validator.
+   * False during a compilation. If the time limit interrupts a compilation, it stays false, because the validator then
+   * contains remains of that compilation. A new validator is made for the next one.
    */
   isClean: boolean;
 }
@@ -24,8 +24,8 @@ interface Shared {
 const shared: Partial<Record<Patterns, Shared>> = {};
 
 /**
- * Returns the validator. It is loaded at the first check: loading takes a tenth of a second, and most engines never
- * need it. `format` is an annotation only, as in JSON Schema 2020-12. Unknown keywords are ignored.
+ * Returns the validator. It is loaded only at the first check, because loading takes a tenth of a second and most
+ * engines never need it. `format` is only an annotation, as in JSON Schema 2020-12. Unknown keywords are ignored.
  */
 export function validator(patterns: Patterns = "native"): Ajv2020Type {
   return sharedValidator(patterns).ajv;
@@ -38,17 +38,18 @@ function sharedValidator(patterns: Patterns): Shared {
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
-    // Only own properties count, since every object has a `constructor` and a `toString`.
+    // Only own properties count, because every object inherits a `constructor` and a `toString`.
     ownProperties: true,
-    // A value with a million errors must not produce a million messages.
+    // Stop at the first error, so that a value with a million errors does not produce a million messages.
     allErrors: false,
     addUsedSchema: false,
-    // Otherwise a schema that refers to itself many times would be expanded again and again.
+    // Off, because otherwise a schema that refers to itself many times would be expanded again and again.
     inlineRefs: false,
     logger: false,
     ...(patterns === "linear" ? { code: { regExp: linearPattern } } : {}),
   });
-  // The first compilation also compiles the meta-schema and loads the library for patterns.
+  // Compile a small schema now, so that the time limit of the first real compilation does not include the meta-schema
+  // and the loading of the library for patterns.
   ajv.compile({ type: "string", pattern: "^a$" });
   const made = { ajv, ownRefs: new Set(Object.keys(ajv.refs)), isClean: true };
   shared[patterns] = made;
@@ -64,7 +65,7 @@ export function compileSchema(format: unknown, patterns: Patterns = "native"): V
   try {
     return ajv.compile(schema as AnySchema);
   } finally {
-    // Otherwise the validator keeps every schema, and the `$id` of every part of it.
+    // Remove the schema and the `$id` of each of its parts. Otherwise the validator would keep them.
     ajv.removeSchema(schema as AnySchema);
     for (const name of Object.keys(ajv.refs)) if (!ownRefs.has(name)) delete ajv.refs[name];
     made.isClean = true;
@@ -72,8 +73,8 @@ export function compileSchema(format: unknown, patterns: Patterns = "native"): V
 }
 
 /**
- * Removes `$id` and `$schema`: two functions may have schemas with the same `$id`, and the named draft does not change
- * the meaning.
+ * Removes `$id` and `$schema`. Two functions may have schemas with the same `$id`, which the validator would reject.
+ * The draft that `$schema` names does not change the meaning.
  */
 function withoutIdentity({
   $schema: _draft,

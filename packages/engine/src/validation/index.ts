@@ -9,42 +9,43 @@ import { TimeBudget } from "./time-budget.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";
 
 /**
- * Time limit of one check, and of one compilation, in milliseconds. A busy machine takes many times longer than an idle
- * one.
+ * CHECK_MS: time limit of one check. COMPILE_MS: time limit of one compilation. Both in milliseconds. They are long
+ * because a busy machine takes many times longer than an idle one.
  */
 const CHECK_MS = 250;
 const COMPILE_MS = 2_000;
 /**
- * Pause after a format exceeded the limit, in milliseconds, so that it can take at most a tenth of the engine's time.
+ * Pause of a format after it exceeded the limit, in milliseconds. So a format takes at most a tenth of the engine's
+ * time.
  */
 const PAUSE_MS = 10 * CHECK_MS;
-/** Larger values, in bytes, are checked under the time limit for every format. */
+/** Values that are larger than this, in bytes, are checked under the time limit, whatever their format is. */
 const LARGE_BYTES = 64 * 1024;
-/** Maximum number of cached compiled formats; the oldest is removed. */
+/** Maximum number of compiled formats in the cache. Above it, the oldest one is removed. */
 const KEPT_FORMATS = 1_000;
-/** Maximum number of restricted principals whose time is counted; the oldest is removed. */
+/** Maximum number of restricted principals whose time is counted. Above it, the oldest one is removed. */
 const KEPT_BUDGETS = 10_000;
 
 interface Validator {
   readonly validate: ReturnType<typeof compileSchema>;
   readonly isCostly: boolean;
-  /** On the monotonic clock, in milliseconds. */
+  /** Time until which payloads are not checked, on the monotonic clock, in milliseconds. */
   pausedUntil: number;
 }
 
 type Compiled = Validator | { readonly problem: string };
-/** `later`: its principal has no time left at the moment, so the format is compiled when it is needed. */
+/** `later`: the principal of the format has no time left at the moment. The format is compiled when it is needed. */
 type CompiledOrLater = Compiled | "later";
 
 /**
- * Validates payloads by JSON Schema. `enforceAll` is the engine's setting for registrations without a choice of their
- * own.
+ * Validates payloads by JSON Schema. `enforceAll` returns the engine's setting. It applies to registrations that do not
+ * choose by themselves.
  */
 export class JsonSchemaChecks implements FormatChecks {
   readonly #enforceAll: () => boolean;
-  /** By hash of the format, since replicas register the same ones. */
+  /** Compiled formats by hash, because the replicas of a worker register the same formats. */
   readonly #compiled = new Map<string, Compiled>();
-  /** By principal; trusted ones have none. */
+  /** Budgets by principal. Trusted principals have none. */
   readonly #budgets = new Map<string, TimeBudget>();
 
   constructor(enforceAll: () => boolean) {
@@ -57,7 +58,8 @@ export class JsonSchemaChecks implements FormatChecks {
     return new Check({
       budget,
       isWanted: () => wanted ?? this.#enforceAll(),
-      // Compiled at once if the registration requested it, so that its response can report a problem.
+      // Compile now if the registration requested the check, so that the response to the registration can report a
+      // problem.
       compileNow: wanted === true,
       compile: () => this.#compile(format, budget),
     });
@@ -82,7 +84,7 @@ export class JsonSchemaChecks implements FormatChecks {
     if (known !== undefined) return known;
     if (budget?.isSpent(performance.now())) return "later";
     let compiled: Compiled;
-    // Loaded outside the time limit, which applies to this format alone.
+    // Load the validator outside the time limit, because the limit is only for this format.
     const load = (): void => void validator(patterns);
     load();
     const startedAt = performance.now();
@@ -162,7 +164,7 @@ class Check implements FormatCheck {
       this.#budget?.spend(performance.now() - startedAt, performance.now());
     }
     const problems = (validate.errors ?? []).map(mismatchOf);
-    // The validator keeps the errors of its last run, which contain parts of the payload.
+    // Clear the errors, because they contain parts of the payload and the validator keeps those of its last run.
     validate.errors = null;
     const text = problems
       .map(({ path, expected }) => `${path === "" ? "the payload" : path} must ${expected}`)
@@ -170,7 +172,7 @@ class Check implements FormatCheck {
     return new CallError("invalid_input", `${what}: ${text}`, { details: { problems } });
   }
 
-  /** Compiles the format. Returns undefined if the principal's time is spent. */
+  /** Compiles the format. Returns undefined if the principal has no time left. */
   #compileNow(): Compiled | undefined {
     const compiled = this.#compile();
     if (compiled !== "later") this.#compiled = compiled;

@@ -3,7 +3,7 @@ const MAX_FORMAT_CHARACTERS = 64 * 1024;
 /** Maximum nesting depth of a format. */
 const MAX_FORMAT_DEPTH = 32;
 
-/** Keywords whose cost grows faster than the value. */
+/** Keywords whose cost can grow faster than the size of the value. */
 const COSTLY: ReadonlySet<string> = new Set([
   "pattern",
   "patternProperties",
@@ -16,9 +16,9 @@ const COSTLY: ReadonlySet<string> = new Set([
 const REFERENCES: ReadonlySet<string> = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
 export interface FormatFacts {
-  /** Why the format is not accepted; undefined if it is. */
+  /** Reason why the format is not accepted; undefined if it is accepted. */
   readonly problem: string | undefined;
-  /** True if it has keywords that some values make expensive. */
+  /** True if the format has keywords that are expensive for some values. */
   readonly isCostly: boolean;
 }
 

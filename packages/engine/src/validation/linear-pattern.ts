@@ -3,11 +3,11 @@ import type { RE2JS as RE2JSType } from "re2js";
 
 const require = createRequire(import.meta.url);
 
-/** Maximum length of a pattern, in characters, since its compiled size grows with it. */
+/** Maximum length of a pattern, in characters. It is limited because the size of the compiled pattern grows with it. */
 const MAX_PATTERN = 1_000;
 
 /**
- * Replaces `new RegExp` in the validator: matches in time proportional to the text (RE2). Throws for patterns that RE2
+ * Replaces `new RegExp` in the validator. Matches in time proportional to the text (RE2). Throws for patterns that RE2
  * does not support.
  */
 export const linearPattern = Object.assign(

@@ -4,11 +4,11 @@ import type { ErrorObject } from "ajv";
 export interface Mismatch {
   /** JSON pointer (RFC 6901) into the value; empty for the whole value. */
   readonly path: string;
-  /** The expectation, as the end of a sentence "… must". */
+  /** The expectation. It is the end of a sentence that begins with "… must". */
   readonly expected: string;
 }
 
-/** Converts the validator's error to our wording. Keywords are those of JSON Schema. */
+/** Converts an error of the validator to the wording of svc. The keywords are those of JSON Schema. */
 export function mismatchOf({ instancePath, keyword, params, message }: ErrorObject): Mismatch {
   if (keyword === "required")
     return { path: `${instancePath}/${escapePointer(String(params.missingProperty))}`, expected: "be there" };

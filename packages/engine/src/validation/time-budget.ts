@@ -1,11 +1,11 @@
-/** Share of the engine's time that checks for one restricted principal may take in the long run. */
+/** Share of the engine's time that the checks for one restricted principal may use in the long run. */
 const SHARE = 0.1;
-/** Maximum time at once, in milliseconds. */
+/** Maximum time that a principal may use at once, in milliseconds. */
 const BURST_MS = 1_000;
 
 /**
- * The time that the formats of one principal have used, which decays over time. Times are milliseconds on the monotonic
- * clock.
+ * The time that the formats of one principal have used. It decreases over time. Times are in milliseconds on the
+ * monotonic clock.
  */
 export class TimeBudget {
   #usedMs = 0;

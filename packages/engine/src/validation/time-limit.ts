@@ -9,21 +9,23 @@ export class TimeLimitError extends Error {
   }
 }
 
-// Only this can interrupt a regular expression: V8 checks the watchdog of a script between steps of the matching.
+// Only a script with a timeout can interrupt a regular expression: V8 checks for the timeout between steps of the
+// matching.
 const runner = new Script("run()");
 const context: { run: () => void } = { run: () => {} };
 createContext(context);
 
 /**
- * Share of the limit that this thread must have spent on a processor. With less, the machine was busy and `work` was
- * not slow.
+ * Minimum share of the limit that this thread must have spent on a processor. If it was less, the machine was busy, and
+ * `work` itself was not slow.
  */
 const OWN_SHARE = 0.5;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Runs `work` and throws TimeLimitError if it takes longer than `ms`. Costs about a tenth of a millisecond. Must not be
- * nested. If a busy machine gave the thread too little processor time, `work` runs again, after `prepare`.
+ * Runs `work` and throws TimeLimitError if it takes longer than `ms`. This costs about a tenth of a millisecond. Calls
+ * must not be nested. If the thread got too little processor time because the machine was busy, calls `prepare` and
+ * runs `work` again.
  */
 export function withinTime<T>(ms: number, work: () => T, prepare: () => void = () => {}): T {
   for (let attempt = 1; ; attempt++) {
@@ -55,15 +57,16 @@ function runOnce<T>(ms: number, work: () => T): T {
 }
 
 /**
- * Returns the processor time of this thread so far, in milliseconds; if the system does not count it, that of the
- * process, which is never less. Source: https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat.
+ * Returns the processor time that this thread has used so far, in milliseconds. If the system does not count it per
+ * thread, returns that of the process, which is never less. Source: https://docs.kernel.org/scheduler/sched-stats.html,
+ * /proc/<pid>/schedstat.
  */
 function processorMs(): number {
   try {
     const nanoseconds = Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ", 1)[0]);
     if (nanoseconds > 0) return nanoseconds / 1e6;
   } catch {
-    // Not Linux.
+    // Ignored: the system is not Linux.
   }
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

@@ -4,15 +4,15 @@ import { Lexer } from "yaml";
 export const MAX_YAML_DEPTH = 64;
 
 /**
- * Lexemes that the lexer inserts and that are not in the text: start of a document, start of a scalar, end of
+ * Lexemes that the lexer inserts although they are not in the text: start of a document, start of a scalar, end of
  * unbalanced brackets.
  */
 const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u001f", "\u0018"]);
 const BRACKETS_BROKEN = "\u0018";
 
 /**
- * Returns the offset at which a text first exceeds MAX_YAML_DEPTH, or undefined. Must be checked before parsing: the
- * parser is recursive, and a stack overflow in it may crash the process.
+ * Returns the offset at which a text first exceeds MAX_YAML_DEPTH, or undefined. This must be checked before parsing,
+ * because the parser is recursive, and a stack overflow in it may crash the process.
  */
 export function tooDeepAt(text: string): number | undefined {
   const blocks = new OpenBlocks();

@@ -2,12 +2,12 @@ import { maskText } from "@svc-runtime/protocol";
 
 /** A problem of a file. */
 export interface FileProblem {
-  /** 1-based; undefined if the problem concerns the whole file. */
+  /** Line number, from 1. Undefined if the problem concerns the whole file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
   /** Path of the key, e.g. `workers[2].config.port`. */
   readonly key: string | undefined;
-  /** One sentence with the problem and the expectation. */
+  /** One sentence that says what the problem is and what is expected. */
   readonly message: string;
 }
 
@@ -20,7 +20,7 @@ export class FileError extends Error {
   readonly problems: readonly FileProblem[];
 
   constructor(file: string, problems: readonly FileProblem[]) {
-    // Messages may quote parts of the file, e.g. a name.
+    // Mask the messages, because they may quote parts of the file, e.g. a name.
     const masked = problems.map((problem) => ({ ...problem, message: maskText(problem.message) }));
     super(masked.map((problem) => formatProblem(file, problem)).join("\n"));
     this.file = file;
@@ -34,8 +34,8 @@ export function problemOfFile(message: string): FileProblem {
 }
 
 /**
- * Sorts by line, problems of the whole file first. Keeps only the first problem of each key, because the others follow
- * from it.
+ * Sorts problems by line. Problems of the whole file come first. Keeps only the first problem of each key, because the
+ * others are consequences of it.
  */
 export function inFileOrder(problems: readonly FileProblem[]): FileProblem[] {
   const seen = new Set<string>();

@@ -11,13 +11,13 @@ export interface SchemaProblemOptions {
   readonly value: unknown;
   readonly base: KeyPath;
   readonly yaml: YamlSource;
-  /** Key names of other systems and the schema's names, e.g. `{ language: "kind" }`, for hints. */
+  /** Maps key names of other systems to names of the schema, e.g. `{ language: "kind" }`. Used for hints. */
   readonly synonyms?: Synonyms;
 }
 
 type Synonyms = Readonly<Record<string, string>>;
 
-/** Converts a schema's issues with the value at `base` to problems with lines. */
+/** Converts the issues of a schema to problems with lines. `base` is the path of the checked value in the file. */
 export function schemaProblems(issues: readonly Issue[], options: SchemaProblemOptions): FileProblem[] {
   const { value, base, yaml, synonyms } = options;
   const vocabulary = new Vocabulary(options.schema);
@@ -54,10 +54,13 @@ export function schemaProblems(issues: readonly Issue[], options: SchemaProblemO
   });
 }
 
-/** Minimum length of a masked value, in characters. Shorter values occur in words by chance. */
+/**
+ * Minimum length of a value that is masked in a message, in characters. A shorter value may be part of a word by
+ * chance.
+ */
 const MIN_REPLACED = 6;
 
-/** Masks the value in a message of the schema, which may contain it. */
+/** Masks the value in a message of the schema, because the message may contain the value. */
 function withoutValue(message: string, value: unknown): string {
   return typeof value === "string" && value.length >= MIN_REPLACED ? message.replaceAll(value, MASK) : message;
 }
@@ -93,14 +96,14 @@ export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: Un
 }
 
 /**
- * Returns the issues of the union's alternative that is closest to the value, or the union's own issue if none is
- * close.
+ * Returns the issues of the alternative of a union that is closest to the value. If no alternative is close, returns
+ * the union's own issue.
  */
 function innermost(issue: Issue): Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
   const close = issue.errors.filter((alternative) => !alternative.some(isWrongKind));
-  // An alternative with a wrong constant near the top (e.g. an adapter's name) is less close than one that fails deeper
-  // inside.
+  // An alternative with a wrong constant near the top (e.g. an adapter's name) is less close than an alternative that
+  // fails deeper inside.
   const furthest = Math.max(...close.map(depthOfWrongWord));
   const nearest = close.filter((alternative) => depthOfWrongWord(alternative) === furthest);
   const isUndecided = nearest.length > 1 && furthest !== Number.POSITIVE_INFINITY;
@@ -126,7 +129,7 @@ function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
   return [{ ...first, values: [...new Set(samePlace.flatMap((inner) => inner.values))] }];
 }
 
-/** True if another type is expected. Only then is the type of a secret value shown. */
+/** True if the value has a wrong type. The type of a secret value is shown only in this case. */
 function isWrongType(issue: Issue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_union";
 }
@@ -135,7 +138,7 @@ function isWrongKind(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === "invalid_type" || issue.code === "invalid_value");
 }
 
-/** Returns a sentence with the expectation, the value, and the probable intention. */
+/** Returns a sentence with the expectation, the value, and a suggestion if the value is similar to a valid one. */
 function sentence(
   issue: Issue,
   found: unknown,
@@ -146,7 +149,8 @@ function sentence(
 }
 
 /**
- * Start of the schema library's default messages. Other messages were written for this schema and are used as they are.
+ * Matches the start of the schema library's default messages. Other messages were written for this schema, and are used
+ * unchanged.
  */
 const LIBRARY_WORDING = /^(?:Invalid |Too (?:small|big))/;
 
@@ -227,8 +231,8 @@ function kindInWords(expected: string): string {
 const MAX_SHOWN_CHARACTERS = 60;
 
 /**
- * Returns `, got …` with the value in the file. A value from a variable is shown as the variable, because it may be a
- * secret.
+ * Returns `, got …` with the value in the file. If the value comes from a variable, the variable is shown instead,
+ * because the value may be a secret.
  */
 function gotText(found: unknown, template: string | undefined): string {
   if (found === undefined) return "";
@@ -271,7 +275,10 @@ class Vocabulary {
     known.set(schema, this.#root);
   }
 
-  /** Returns the keys at a path. Ignores alternatives whose constants, e.g. an adapter's name, do not match `value`. */
+  /**
+   * Returns the keys that are allowed at a path. Alternatives are ignored if their constants, e.g. an adapter's name,
+   * do not match `value`.
+   */
   keysAt(path: KeyPath, value: unknown): string[] {
     return [...new Set(this.#at(path, value).flatMap((schema) => Object.keys(schema.properties ?? {})))];
   }
@@ -307,7 +314,7 @@ class Vocabulary {
   }
 }
 
-/** Returns the alternatives whose constants match the value, or all if none matches. */
+/** Returns the alternatives whose constants match the value. If no alternative matches, returns all of them. */
 function chosenBy(value: unknown, schemas: JsonSchema[]): JsonSchema[] {
   const fitting = schemas.filter((schema) =>
     Object.entries(schema.properties ?? {}).every(([name, member]) => {

@@ -23,7 +23,7 @@ import { readPlainScalar, substitute, type VariableLookup } from "./variables.ts
 export type KeyPath = readonly (string | number)[];
 
 export interface Position {
-  /** Both 1-based. */
+  /** Line and column are counted from 1. */
   readonly line: number;
   readonly column: number;
 }
@@ -34,16 +34,16 @@ export interface YamlSource {
   readonly value: unknown;
   /** Returns the position of the value at `path`, or of its nearest existing parent. */
   positionOf(path: KeyPath): Position | undefined;
-  /** Returns the position of the last key of `path`. */
+  /** Returns the position of the last key of `path`, not of its value. */
   positionOfKey(path: KeyPath): Position | undefined;
   /**
-   * Returns the text of an unquoted scalar with variables replaced, e.g. `1.10` for the value 1.1; undefined for other
-   * values.
+   * Returns the text of an unquoted scalar after variables are replaced, e.g. `1.10` for the value 1.1. Returns
+   * undefined for other values.
    */
   writtenTextOf(path: KeyPath): string | undefined;
   /**
-   * Returns the text before variables were replaced, if there were any. Safe to show, because it contains no
-   * environment values.
+   * Returns the text before variables are replaced, if it contains variables. The text is safe to show, because it
+   * contains no values of environment variables.
    */
   templateOf(path: KeyPath): string | undefined;
 }
@@ -59,7 +59,7 @@ export function formatKey(path: KeyPath): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Maximum number of values in a file. Values that aliases repeat count each time. */
+/** Maximum number of values in a file. If an alias repeats values, they are counted each time. */
 const MAX_VALUES = 100_000;
 const MAX_SYNTAX_PROBLEMS = 5;
 
@@ -113,8 +113,8 @@ class Reader {
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   /**
-   * Values of scalars already read. An aliased scalar is substituted only once, so that a replaced text is not replaced
-   * again.
+   * Values of scalars that are already read. Variables in a scalar with several aliases must be replaced only once, so
+   * that the replaced text is not searched for variables again.
    */
   readonly #scalars = new Map<Scalar, unknown>();
   #values = 0;
@@ -178,7 +178,7 @@ class Reader {
     this.templates.set(scalar, value);
     if (substitution.kind === "refused") return this.#refuse(scalar, path, substitution.message);
     const isPlain = scalar.type === Scalar.PLAIN && scalar.tag === undefined;
-    // For `writtenTextOf`, which must return the replaced text.
+    // Needed by `writtenTextOf`, which must return the text with variables replaced.
     scalar.source = substitution.text;
     return isPlain && substitution.whole ? readPlainScalar(substitution.text) : substitution.text;
   }
@@ -233,7 +233,7 @@ function sourceOf(document: Document.Parsed, reader: Reader, value: unknown): Ya
     positionOf(path) {
       const found = find(document, reader, path);
       if (found === undefined) return undefined;
-      // A key without a value has an empty node, which may be on a later line.
+      // A key without a value has an empty node, which may be on a later line. So return the position of the key.
       const isEmpty = isScalar(found.node) && found.node.range?.[0] === found.node.range?.[1];
       return reader.position(isEmpty && found.key ? found.key : found.node);
     },
@@ -292,7 +292,7 @@ function olderVersion(text: string): FileProblem {
 
 interface SyntaxContext {
   readonly lineCounter: LineCounter;
-  /** Hint that is added to problems of lines with `${`. */
+  /** Hint that is added to a problem if its line contains `${`. */
   readonly variables: string;
 }
 
@@ -303,7 +303,7 @@ function syntaxProblems(
 ): FileProblem[] {
   const byLine = new Map<number, FileProblem>();
   for (const error of errors) {
-    // After a first error the parser reports every following token, so these reports are skipped.
+    // After a first error the parser reports every following token as unexpected. These reports are skipped.
     if (error.code === "UNEXPECTED_TOKEN" && byLine.size > 0) continue;
     const { line, col } = lineCounter.linePos(error.pos[0]);
     if (byLine.has(line)) continue;
@@ -341,7 +341,7 @@ const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
   UNEXPECTED_TOKEN: "this does not belong here; check the indentation and the quotes of this line and of the one above",
 };
 
-/** Messages for codes that have several meanings. */
+/** Messages by the parser's message, for error codes that have several meanings. */
 const PLAIN_WORDS_OF_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [
     /^Flow (?:map|sequence) in block collection must/,
@@ -354,7 +354,7 @@ const PLAIN_WORDS_OF_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/^Comments must be separated/, "a comment needs a space before its #"],
 ];
 
-/** Hint for files without variables. */
+/** Hint for files in which variables are not replaced. */
 const BRACES_HINT = `. A \${…} inside […] or {…} needs quotes`;
 const VARIABLE_HINT = `. A \${…} inside […] or {…}, or with a space behind its \`:\`, needs quotes ("\${NAME:default}"), which make it text; for a number write it unquoted on a line of its own`;
 

@@ -1,14 +1,14 @@
-// Replaces `${NAME}` and `${NAME:default}` in the strings of a config file. This happens after YAML parsing, so a value
-// from the environment is never parsed as YAML structure.
+// Replaces `${NAME}` and `${NAME:default}` in the strings of a config file. They are replaced after YAML parsing, so
+// that a value of an environment variable is never parsed as YAML structure.
 
 export type Substitution =
   /** The text contains no variable. */
   | { readonly kind: "none" }
-  /** `whole` is true if the text was exactly one variable. */
+  /** `whole` is true if the text was exactly one variable and nothing else. */
   | { readonly kind: "replaced"; readonly text: string; readonly whole: boolean }
   | { readonly kind: "refused"; readonly message: string };
 
-/** Returns a variable's value, or undefined if it is not set. An empty variable counts as set. */
+/** Returns a variable's value, or undefined if the variable is not set. An empty variable counts as set. */
 export type VariableLookup = (name: string) => string | undefined;
 
 export function lookupIn(env: Readonly<Record<string, string | undefined>>): VariableLookup {
@@ -17,14 +17,15 @@ export function lookupIn(env: Readonly<Record<string, string | undefined>>): Var
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
- * The first branch is `$${`, so that an escaped variable does not match the second one. The last branch is an unclosed
- * variable.
+ * Alternatives, in this order: `$${`, which must come first so that an escaped variable does not match the second one;
+ * a variable; a variable that is never closed.
  */
 const MARK = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 
 /**
  * Replaces the variables in a string. `$${` is a literal `${`. A default ends at the first `}` and may be empty.
- * Refuses a variable without value and default, an invalid name, a variable inside a variable, and a missing `}`.
+ * Refuses a variable that has neither value nor default, an invalid name, a variable inside a variable, and a missing
+ * `}`.
  */
 export function substitute(text: string, lookup: VariableLookup): Substitution {
   if (!text.includes("${")) return { kind: "none" };
@@ -88,8 +89,8 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
  * Converts a string like an unquoted YAML 1.2 scalar: `3111` is a number, `true` a boolean, `null` or `~` null,
- * anything else a string. Unlike in YAML, an empty string stays a string, quotes have no meaning, and an integer that
- * is not safe stays a string.
+ * anything else a string. There are three differences to YAML: an empty string stays a string; quotes have no meaning;
+ * an integer that a JavaScript number cannot represent exactly stays a string.
  */
 export function readPlainScalar(text: string): PlainScalar {
   const word = text.trim();

@@ -105,11 +105,11 @@ const DECIDES_ONCE = {
   path: ["token"],
 };
 
-/** A listener for workers: where, and who may do what. */
+/** A listener for workers: its address, and the access rules of its clients. */
 export const bridgeBlockSchema = addressBlockSchema.extend(accessKeys).refine(decidesOnce, DECIDES_ONCE);
 export type BridgeBlock = z.output<typeof bridgeBlockSchema>;
 
-/** The rules as the kernel takes them. */
+/** Converts the rules of the config file to the kernel's settings. */
 export function rbacSettings(block: z.output<typeof rbacBlockSchema>): RbacSettings {
   return {
     authFunctionId: block.auth_function_id,

@@ -109,7 +109,7 @@ export interface NatsSettings {
   readonly replicas: number;
 }
 
-/** Returns the settings of a block. `beside` makes a path of the file absolute. */
+/** Returns the settings of a block. `beside` makes a path absolute that is relative to the config file. */
 export function clusterSettings(
   { name, node, nats, snapshot_after: snapshotAfter }: ClusterBlock,
   beside: (path: string) => string,
@@ -129,7 +129,7 @@ export function clusterSettings(
   };
 }
 
-/** The machine's name, without what a node's name may not have. */
+/** Returns the machine's name. Characters that a node's name may not have are replaced. */
 function defaultNode(): string {
   const name = (hostname().split(".")[0] ?? "").replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 32);
   return NAME.test(name) ? name : "node";

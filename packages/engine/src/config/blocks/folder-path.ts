@@ -1,6 +1,8 @@
 import { z } from "zod";
 
-/** A folder in the config file, a flag or a variable. The reader resolves relative paths. */
+/**
+ * A path of a folder in the config file, a flag or a variable. The code that reads the setting resolves relative paths.
+ */
 export const folderSchema = z
   .string()
   .min(1)

@@ -24,8 +24,8 @@ export const httpFunctionsBlockSchema = z.strictObject({
   require_https: z.boolean().default(true).meta({ description: "Refuse http: URLs" }),
   retries: z.int().min(0).max(10).default(2).meta({ description: "Number of retries after a failure to connect" }),
 });
-/** As written, without defaults. */
+/** The block as written in the file, without defaults. */
 export type HttpFunctionsBlock = z.input<typeof httpFunctionsBlockSchema>;
 
-/** `config` of the reference's entry for HTTP functions: `{security: {…}}`. */
+/** Schema of the `config` of the reference's entry for HTTP functions: `{security: {…}}`. */
 export const httpFunctionsEntrySchema = z.looseObject({ security: httpFunctionsBlockSchema.optional() });

@@ -57,8 +57,8 @@ export function envFilesOf(
 }
 
 /**
- * Returns the environment variables of a local worker: those of `config` by their flattened names, overridden by those
- * of `env`. Numbers keep the spelling of the file.
+ * Returns the environment variables of a local worker. They come from `config`, with flattened names, and from `env`,
+ * which takes precedence. Numbers keep their spelling in the file.
  */
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {
   const variables = new Map<string, string>();

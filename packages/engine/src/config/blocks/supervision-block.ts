@@ -11,7 +11,7 @@ const UNITS: Readonly<Record<string, number>> = {
   GiB: 2 ** 30,
 };
 const SIZE = /^(\d{1,12}(?:\.\d{1,3})?)\s*(B|KB|MB|GB|KiB|MiB|GiB)$/;
-/** No program runs with less memory than this. A smaller value is a mistake in the unit. */
+/** Minimum memory limit, in bytes. No program runs with less, so a smaller value is probably a mistake in the unit. */
 const SMALLEST_BYTES = 1024 * 1024;
 
 const sizeSchema = z

@@ -14,12 +14,12 @@ export interface Edited {
 }
 
 /**
- * Throws ConfigEditError `would_be_refused` if the edit adds a problem for which the engine would refuse the file. The
- * engine would otherwise keep the former config. Existing problems do not block an edit, because the edit may fix them
- * one by one.
+ * Throws ConfigEditError `would_be_refused` if the edit adds a problem because of which the engine would reject the
+ * file. The engine would then continue with the previous config. Existing problems do not prevent an edit, so that
+ * users can fix them one by one.
  */
 export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
-  // The engine may run with other variables than this process. Only variables that the edit adds must be set here.
+  // The engine may run with other variables than this process. So only variables that the edit adds must be set here.
   const env = { ...Object.fromEntries(variablesIn(before).map((name) => [name, ""])), ...options.env };
   const problemsOf = (text: string): readonly FileProblem[] =>
     problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
@@ -56,7 +56,10 @@ function variablesIn(text: string): string[] {
   return [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name]) => name ?? "");
 }
 
-/** Removes each known problem once. Compares messages without line numbers, because an edit moves lines. */
+/**
+ * Returns the problems without the known ones. A known problem is removed once. Line numbers in messages are ignored,
+ * because an edit moves lines.
+ */
 function without(problems: readonly FileProblem[], known: readonly FileProblem[]): FileProblem[] {
   const left = known.map(messageWithoutLines);
   return problems.filter((problem) => {
@@ -90,7 +93,7 @@ function dependentsOnLost(
   });
 }
 
-/** Returns the workers, modules and commands, as they are written. */
+/** Returns the workers, modules and commands as they are written in the text. */
 function namedIn(text: string): Named[] {
   return entryLists(text).flatMap(({ entries }) => entries.flatMap((entry) => [...named(entry), ...commandsIn(entry)]));
 }

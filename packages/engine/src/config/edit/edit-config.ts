@@ -24,31 +24,34 @@ export interface NewModuleEntry {
 /** An entry for a local worker. */
 export interface NewLocalWorkerEntry {
   readonly name: string;
-  /** Worker's folder, absolute or relative to the config file. It is written relative to the file. */
+  /** Folder of the worker, absolute or relative to the config file. The edit writes it relative to the file. */
   readonly path: string;
   readonly replicas?: number | undefined;
   readonly watch?: boolean | undefined;
-  /** Literal values: `${NAME}` in them is escaped. */
+  /** Literal values: a `${NAME}` in a value is escaped. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 export type NewEntry = NewModuleEntry | NewLocalWorkerEntry;
 
 export interface EditResult {
-  /** False if the file already had the wanted content. It is then not written. */
+  /** False if the file already had the wanted content. The file is then not written. */
   readonly changed: boolean;
 }
 
 export interface EditOptions {
-  /** Options with which the engine reads the file. An edit that adds a problem then rejects with `would_be_refused`. */
+  /**
+   * Options with which the engine reads the file. If they are given, an edit that adds a problem rejects with
+   * `would_be_refused`.
+   */
   readonly check?: LoadOptions;
 }
 
 /**
- * Adds an entry at the end of `workers:` and creates the file if it is missing. Comments, order and layout of the rest
- * stay. Does nothing if the entry exists (a module by any of its names; a local worker with the same name and path).
- * Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, else with
- * ConfigEditError.
+ * Adds an entry at the end of `workers:`. Creates the file if it is missing. Comments, order and layout of the rest
+ * stay. Does nothing if the entry exists already (a module by any of its names, or a local worker with the same name
+ * and path). Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, and with
+ * ConfigEditError for all other problems.
  */
 export async function addWorkerToConfig(
   file: string,
@@ -67,7 +70,7 @@ export async function addWorkerToConfig(
 }
 
 /**
- * Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise like
+ * Removes the entry of a local worker, or all entries of a module by any of its names. Apart from that it works like
  * `addWorkerToConfig`.
  */
 export async function removeWorkerFromConfig(
@@ -89,8 +92,8 @@ const LOCK_WAIT_MS = 5_000;
 const MAX_ATTEMPTS = 5;
 
 /**
- * Changes the file's content under the lock, like `addWorkerToConfig`. `change` returns the new content, or undefined
- * for no change; it may be called more than once.
+ * Changes the file's content while holding the lock. Results and errors are those of `addWorkerToConfig`. `change`
+ * returns the new content, or undefined if nothing has to change; it may be called more than once.
  */
 export async function editConfigText(
   named: string,
@@ -104,9 +107,10 @@ export async function editConfigText(
       refuseInvalid(file, previous ?? "");
       const text = change(previous ?? "");
       if (text === undefined) return { changed: false };
-      // Not the link's target: folders in the file are relative to the path that the engine loads.
+      // Use the given path, not the target of a link: folders in the file are relative to the path that the engine
+      // loads.
       if (check !== undefined) refuseNewProblems({ file: resolve(named), before: previous ?? "", after: text }, check);
-      // Editors do not take the lock. A save in between must not be overwritten.
+      // Editors do not take the lock. If one has saved the file meanwhile, its content must not be overwritten.
       if (textOf(file) !== previous) continue;
       await write(file, { text, previous });
       return { changed: true };
@@ -176,7 +180,10 @@ async function write(
   }
 }
 
-/** Ignores variables: the loader checks those. */
+/**
+ * Throws ConfigError if the text is not a valid config file. Variables are not checked here, because the loader does
+ * it.
+ */
 function refuseInvalid(file: string, text: string): void {
   const { source, problems } = readYaml(text, () => "");
   if (source === undefined || problems.length > 0) throw new ConfigError(file, problems);
@@ -226,7 +233,10 @@ function isListed(file: string, text: string, entry: NewEntry): boolean {
   return false;
 }
 
-/** Matches local workers by name, and modules by any of their names or older classes. */
+/**
+ * True if the entry is a local worker with this name, or a module that has this name, another of its names or an older
+ * class.
+ */
 function isNamed(entry: unknown, name: string): boolean {
   const written = stringAt(entry, "name") ?? moduleNameOfClass(stringAt(entry, "class") ?? "");
   if (written === undefined) return false;

@@ -6,7 +6,7 @@ import { appendItem, type ListPlace, placeOfList, removeItems } from "./list-spl
 export interface EntryList {
   /** `workers` or the older `modules`. */
   readonly key: string;
-  /** Entries as written: variables are not replaced. */
+  /** Entries as written: variables in them are not replaced. */
   readonly entries: readonly unknown[];
 }
 
@@ -23,8 +23,8 @@ export function entryLists(text: string): EntryList[] {
 }
 
 /**
- * Returns the text with one more entry at the end of its list, or undefined if that cannot be done safely.
- * All other bytes stay the same if the layout allows it.
+ * Returns the text with one more entry at the end of its list, or undefined if that cannot be done safely. If the
+ * layout allows it, all other bytes stay the same.
  */
 export function withEntry(
   text: string,
@@ -43,8 +43,8 @@ export function withEntry(
 }
 
 /**
- * Returns the text without the matching entries, or undefined if that cannot be done safely. An empty list becomes
- * `[]`.
+ * Returns the text without the matching entries, or undefined if that cannot be done safely. A list that becomes empty
+ * is written as `[]`.
  */
 export function withoutEntries(text: string, matches: (entry: unknown) => boolean): string | undefined {
   let result: string | undefined = text;
@@ -69,7 +69,7 @@ function withoutIndexes(text: string, key: string, indexes: ReadonlySet<number>)
   return means(rewritten, wanted) ? rewritten : undefined;
 }
 
-/** Last check of an edited text: it must be valid YAML with exactly the wanted content. */
+/** True if the text is valid YAML with exactly the wanted content. This is the last check of an edit. */
 function means(text: string, wanted: Readonly<Record<string, unknown>>): boolean {
   const document = parseDocument(text, PARSE_OPTIONS);
   return document.errors.length === 0 && isDeepStrictEqual(topOf(document), wanted);

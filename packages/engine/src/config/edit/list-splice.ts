@@ -1,22 +1,22 @@
 import { isScalar, isSeq, type Scalar } from "yaml";
 
 /**
- * Location of a list of entries in a text. Inserting lines there leaves all other bytes unchanged. Printing the parsed
- * document would normalize indentation, quotes and blank lines.
+ * Location of a list of entries in a text. Lines are inserted there, so that all other bytes stay unchanged. Printing
+ * the parsed document instead would normalize indentation, quotes and blank lines.
  */
 export type ListPlace =
-  /** The file does not have the key. `afterContent`: it has other keys. */
+  /** The file does not have the key. `afterContent` is true if it has other keys. */
   | { readonly kind: "absent"; readonly afterContent: boolean }
-  /** `key: []`, `key:` or `key: null`. Offsets of the key and of its value. */
+  /** The list is `key: []`, `key:` or `key: null`. The offsets are those of the key and of its value. */
   | { readonly kind: "empty"; readonly keyAt: number; readonly valueFrom: number; readonly valueTo: number }
-  /** One `- ` per entry. */
+  /** The list has one line with `- ` for each entry. */
   | { readonly kind: "block"; readonly keyEnd: number; readonly items: readonly ItemPlace[] }
   | { readonly kind: "unknown" };
 
 interface ItemPlace {
   /** Offset of the entry's dash. */
   readonly dashAt: number;
-  /** Offset after the last character of its value. */
+  /** Offset after the last character of the entry's value. */
   readonly end: number;
 }
 
@@ -49,8 +49,8 @@ export function placeOfList(key: Scalar, value: unknown): ListPlace {
 }
 
 /**
- * Adds `lines` as the last item. They include the dash and are not indented. Returns undefined if the layout is not
- * supported.
+ * Adds `lines` as the last item. The first line begins with the dash, and the lines are not indented. Returns undefined
+ * if the layout is not supported.
  */
 export function appendItem(
   text: string,
@@ -88,8 +88,8 @@ export function appendItem(
 }
 
 /**
- * Removes items with the comments inside and directly above them. Comments above the first item stay: they may describe
- * the whole list.
+ * Removes items, together with the comments inside them and directly above them. Comments above the first item stay,
+ * because they may describe the whole list.
  */
 export function removeItems(text: string, place: ListPlace, indexes: ReadonlySet<number>): string | undefined {
   if (place.kind !== "block") return undefined;
@@ -107,7 +107,7 @@ export function removeItems(text: string, place: ListPlace, indexes: ReadonlySet
   return `${result.slice(0, colon)} []${result.slice(colon)}`;
 }
 
-/** Removes whole lines. If there are blank lines before and after them, only those after stay. */
+/** Removes whole lines. If there are blank lines before and after the removed ones, only those after them stay. */
 function cutLines(text: string, from: number, to: number): string {
   const before = text.slice(0, from);
   const after = text.slice(to);
