@@ -17,7 +17,7 @@ export interface LogAndIngestSink {
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
 }
 
-/** Combines the module's parts into the one collector that the kernel uses. */
+/** Combines the module's parts into the one telemetry collector that the engine's kernel uses. */
 export class CompositeCollector implements TelemetryCollector {
   readonly #calls: CallRecorder;
   readonly #others: LogAndIngestSink;

@@ -82,7 +82,7 @@ export const alertRuleSchema = z.strictObject({
 });
 export type AlertRule = z.infer<typeof alertRuleSchema>;
 
-/** Changes of a rule: members that are left out keep their values. */
+/** Changes of a rule. Members that are left out keep their values. */
 export const alertChangesSchema = z.strictObject(alertFields).partial().required({ name: true });
 export type AlertChanges = Omit<z.infer<typeof alertChangesSchema>, "name">;
 
@@ -95,7 +95,7 @@ const samplingRule = z.strictObject({
   rate: ratio,
 });
 
-/** Block `svc-observability` of the config file. Names and meanings follow the specification. */
+/** The `svc-observability` block of the config file. Names and meanings follow the specification. */
 export const observabilityConfigSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: "Record spans of calls, triggers and requests" }),
   service_name: z.string().min(1).max(256).default("svc").meta({ description: "The engine's own service name" }),
@@ -274,13 +274,16 @@ export function isExported(config: ObservabilityConfig, signal: Signal): boolean
     : metrics_enabled && metrics_exporter !== "memory";
 }
 
-/** Shares of `max_disk_bytes` for the two database files. The rest is for SQLite's write-ahead logs. */
+/** Shares of `max_disk_bytes` for the two database files. The rest is for the write-ahead logs of SQLite. */
 export const SPANS_SHARE = 0.65;
 export const LOGS_SHARE = 0.25;
 
 type Storage = NonNullable<ObservabilityConfig["trace_storage"]>;
 
-/** Returns the folder of the files. `directory` is relative to the config file, beside which `.svc/data` lies. */
+/**
+ * Returns the folder of the database files. A relative `directory` is resolved against the folder of the config file,
+ * which also contains `.svc/data`.
+ */
 export function storageFolder({ directory }: Pick<Storage, "directory">, dataDir: string): string {
   if (directory === undefined) return join(dataDir, "observability");
   return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);

@@ -2,7 +2,10 @@ import type { DropCounter } from "./telemetry-records.ts";
 
 type Dropped = "spans" | "logs" | "metrics";
 
-/** Maximum number of pairs of signal and reason with their own counter; others are counted as `other`. */
+/**
+ * Maximum number of pairs of signal and reason that have their own counter. Further pairs are counted with the reason
+ * `other`.
+ */
 const MAX_REASONS = 100;
 
 /** Counts what the module dropped since the engine started, by signal and reason. */

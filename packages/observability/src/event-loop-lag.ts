@@ -12,16 +12,16 @@ interface Sample {
 }
 
 /**
- * Measures how late the engine's timers run: over the last 10 s for health, and the maximum since the last sample for
- * metrics. It uses its own timer, ten times a second, because the runtime's histogram would take more memory than all
- * of this module.
+ * Measures how late the engine's timers run: over the last 10 s for health checks, and the maximum since the last
+ * sample for metrics. It uses its own timer, ten times a second, because the runtime's histogram would need more memory
+ * than the rest of this module.
  */
 export class EventLoopLag {
   readonly #clock: Clock;
   /** Samples of one window, in order of time. */
   readonly #samples: Sample[] = [];
   #expected: number;
-  /** Maximum since the last `takeWorst`. */
+  /** Maximum lateness since the last `takeWorst`, in milliseconds. */
   #worstMs = 0;
   #stop: () => void = () => {};
 
@@ -46,14 +46,14 @@ export class EventLoopLag {
     this.#stop();
   }
 
-  /** Returns the maximum since the last call, in milliseconds. */
+  /** Returns the maximum lateness since the last call, in milliseconds. */
   takeWorst(): number {
     const worstMs = this.#worstMs;
     this.#worstMs = 0;
     return worstMs;
   }
 
-  /** Returns the 99th percentile of the last 10 s in milliseconds; 0 without samples. */
+  /** Returns the 99th percentile of the lateness in the last 10 s, in milliseconds; 0 if there are no samples. */
   p99Ms(): number {
     this.#forgetOld(this.#clock.monotonic());
     const sorted = this.#samples.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
@@ -69,7 +69,10 @@ export class EventLoopLag {
     return { status: ms > UNHEALTHY_MS ? "unhealthy" : "degraded", details: `${details}: ${advice}` };
   }
 
-  /** Adds one sample for each tick that the delay skipped; each was less late than the one before. */
+  /**
+   * Adds a sample, and one more for each tick that was skipped during the delay. Each skipped tick was late by
+   * `TICK_MS` less than the tick before it.
+   */
   #note(at: number, lateMs: number): void {
     this.#samples.push({ at, lateMs });
     for (let late = lateMs - TICK_MS; late > 0; late -= TICK_MS) this.#samples.push({ at, lateMs: late });

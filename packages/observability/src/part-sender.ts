@@ -4,8 +4,8 @@ import type { Clock } from "@svc-runtime/engine/module";
 export const MAX_PART = 50;
 
 /**
- * Sends items in small parts, each in a turn of the event loop of its own: serializing and writing hundreds at once
- * would delay every call that arrives meanwhile.
+ * Sends items in small parts. Each part is sent in its own turn of the event loop, because serializing and writing
+ * hundreds of items at once would delay all calls that arrive meanwhile.
  */
 export class PartSender<Item> {
   readonly #clock: Clock;
@@ -18,13 +18,13 @@ export class PartSender<Item> {
     this.#send = send;
   }
 
-  /** Sends the first part at once, unless earlier items are waiting. */
+  /** Sends the first part at once, unless earlier items are still waiting. */
   add(items: readonly Item[]): void {
     this.#waiting = this.#waiting.concat(items);
     if (this.#cancel === undefined) this.#sendPart();
   }
 
-  /** Drops the items that wait. */
+  /** Drops the waiting items. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -1,4 +1,4 @@
-/** A bounded set of ids; the oldest are removed first. */
+/** A set of ids with a maximum size. The oldest ids are removed first. */
 export class RecentIds {
   readonly #ids = new Set<string>();
   readonly #maxCount: number;

@@ -1,8 +1,8 @@
 import type { Clock } from "@svc-runtime/engine/module";
 
 /**
- * Decides when changes are reported together: a fixed delay after the first one. After a large report the delay is
- * longer, so that many changes cost few reports.
+ * Decides when to report changes together. A report is due a fixed delay after the first change. After a large report,
+ * the delay is longer, so that many changes cause few reports.
  */
 export class ReportDelay {
   readonly #clock: Clock;
@@ -18,11 +18,14 @@ export class ReportDelay {
   constructor(parts: {
     readonly clock: Clock;
     readonly delayMs: number;
-    /** Delay after a large report. */
+    /** Delay after a large report, in milliseconds. */
     readonly busyDelayMs: number;
-    /** A report of more changes is a large one. */
+    /** A report of more changes than this is a large one. */
     readonly large: number;
-    /** With this number of changes, the report is due `delayMs` after the last one. */
+    /**
+     * When this number of changes is waiting, the report is due `delayMs` after the last report, even after a large
+     * one.
+     */
     readonly full: number;
   }) {
     this.#clock = parts.clock;
@@ -32,7 +35,10 @@ export class ReportDelay {
     this.#full = parts.full;
   }
 
-  /** Call when the number of changes that wait has become `count`. `report` is called once, when the delay is over. */
+  /**
+   * Must be called when the number of waiting changes has become `count`. `report` is called once, when the delay is
+   * over.
+   */
   waiting(count: number, report: () => void): void {
     let delayMs = this.#isBusy ? this.#busyDelayMs : this.#delayMs;
     if (this.#isBusy && count >= this.#full) {
@@ -46,7 +52,7 @@ export class ReportDelay {
     });
   }
 
-  /** Call with the number of changes of each report. */
+  /** Must be called after each report, with its number of changes. */
   reported(count: number): void {
     this.#isBusy = count > this.#large;
     this.#reportedMs = this.#clock.monotonic();

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObservabilityConfig } from "./config.ts";
 
-/** Settings for the engine's identity and storage. A change restarts the module and clears what is in memory. */
+/**
+ * Settings of the engine's identity and of storage. A change of one of them restarts the module and deletes the data in
+ * memory.
+ */
 const RESTART_SETTINGS: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
   ["service_name", (config) => config.service_name],
   ["service_version", (config) => config.service_version],
@@ -16,7 +19,7 @@ const RESTART_SETTINGS: readonly (readonly [name: string, valueOf: (config: Obse
   ],
 ];
 
-/** Returns the names of the settings that differ, for a message. */
+/** Returns the names of the settings that differ, as text for a message. */
 export function restartSettings(before: ObservabilityConfig, next: ObservabilityConfig): string {
   const changed = RESTART_SETTINGS.filter(([, settingOf]) => !isDeepStrictEqual(settingOf(before), settingOf(next)));
   return changed.map(([name]) => `\`${name}\``).join(", ");

@@ -1,7 +1,7 @@
 import type { Undo } from "@svc-runtime/engine/module";
 import type { SpanRecord, SpanSink } from "./telemetry-records.ts";
 
-/** Passes spans to several sinks, e.g. the store and an exporter. */
+/** Passes each span to several sinks, for example the store and an exporter. */
 export class SpanFanOut implements SpanSink {
   #sinks: readonly SpanSink[] = [];
 

@@ -25,7 +25,7 @@ export async function startObservability(
 ): Promise<RunningModule<ObservabilityConfig>> {
   const context = rejectingUnknownMembers(outer);
   let { config } = context;
-  /** Stop functions of the started parts, in order; called in reverse. */
+  /** Functions that stop the started parts, in the order of the start. They are called in reverse order. */
   const running: (() => unknown)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of running.splice(0).reverse()) await end();
@@ -41,7 +41,7 @@ export async function startObservability(
     running.push(() => spans.stop());
     storedSpans = spans.store;
     spanSinks.add(spans.sink);
-    // Uses the system clock even if the modules have another: lag is real time.
+    // Uses the system clock even if the modules have another clock, because lag is measured in real time.
     const lag = new EventLoopLag(systemClock);
     running.push(() => lag.stop());
     const metrics = await startMetrics(context, {
@@ -53,7 +53,7 @@ export async function startObservability(
       metrics: () => metrics.snapshot(),
       show: (attributes) => calls.redactor().attributes(attributes),
     });
-    // Stops before the metrics, because it sends them a last time.
+    // Exports are stopped before the metrics, because stopping them sends the metrics a last time.
     running.push(() => exports.stop());
     spanSinks.add(exports);
     const rate = new RecordRate(() => context.clock.monotonic());
@@ -86,7 +86,7 @@ export async function startObservability(
     const alerts = await provideAlerts(context, metrics.reader);
     running.push(() => alerts.stop());
     running.push(startHealth(context, { config: () => config, lag }));
-    // Last, so that the start itself does not count as lag.
+    // Lag is measured from now on, so that the start itself does not count as lag.
     lag.start();
     return {
       async reconfigure(next) {
@@ -117,13 +117,16 @@ export async function startObservability(
   }
 }
 
-/** Functions that take queries. They reject unknown members: a misspelt filter would otherwise match everything. */
+/**
+ * Functions that take queries. They reject unknown members, because a misspelt filter would otherwise be ignored and
+ * match everything.
+ */
 const QUERY_FUNCTIONS = /^engine::(?:traces|logs|metrics|rollups|alerts|invocations)::/;
 
 function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): ModuleContext<ObservabilityConfig> {
   const provideFunction: typeof context.provideFunction = (spec) =>
     context.provideFunction(QUERY_FUNCTIONS.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
-  // Inherits the other members, whose getters must stay live.
+  // The object inherits the other members of the context, because a copy would evaluate their getters only once.
   return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
 }
 

@@ -14,9 +14,12 @@ export interface StoreStats {
   readonly max_bytes: number;
   readonly disk_bytes?: number | undefined;
   readonly oldest_ms: number | null;
-  /** Spans only. Since when all are stored; older ones are of failed or slow traces. Null: none was evicted. */
+  /**
+   * Only for spans: time since which all are stored. Older ones belong to failed or slow traces only. Null if none was
+   * evicted.
+   */
   readonly complete_since_ms?: number | null;
-  /** Stored records that are not on disk yet and would be lost if the engine were killed. */
+  /** Number of stored records that are not on disk yet. They would be lost if the engine were killed. */
   readonly unwritten: number;
 }
 
@@ -26,12 +29,15 @@ export interface StatusParts {
   readonly exports: Pick<Export, "states">;
   readonly otlp: Pick<Otlp, "receivers">;
   readonly metrics: () => { readonly series: number; readonly limit: number };
-  /** Undefined if none are stored. */
+  /** Undefined if spans are not stored. */
   readonly spans?: () => Awaitable<StoreStats | undefined>;
   readonly logs?: () => StoreStats | undefined;
 }
 
-/** `engine::telemetry::status`: the sources of telemetry, what is stored and exported, and what was dropped. */
+/**
+ * Provides `engine::telemetry::status`, which shows the sources of telemetry, what is stored and exported, and what was
+ * dropped.
+ */
 export function provideTelemetryStatus(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   parts: StatusParts,
@@ -62,7 +68,7 @@ export function provideTelemetryStatus(
   });
 }
 
-/** `svc.telemetry.spans`, `svc.telemetry.logs`: the number of stored records. */
+/** Measures the number of stored records: `svc.telemetry.spans` and `svc.telemetry.logs`. */
 export function measureStores(
   { provideMeasurements }: Pick<Telemetry, "provideMeasurements">,
   parts: Pick<StatusParts, "spans" | "logs">,

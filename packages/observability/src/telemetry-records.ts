@@ -16,22 +16,22 @@ export interface SpanLink {
 }
 
 export interface Resource {
-  /** `service.name`: a worker's name, or the engine's own. */
+  /** Value of `service.name`: the worker's name, or that of the engine. */
   readonly service: string;
   /** Connection id of the worker, if it is known. */
   readonly workerId: string | undefined;
-  /** All resource attributes except the name. */
+  /** All resource attributes except the service name. */
   readonly attributes: Attributes;
-  /** Id of the restricted principal that sent it; undefined for the engine and trusted senders. */
+  /** Id of the restricted principal that sent the records. Undefined for the engine and for trusted senders. */
   readonly restrictedTo?: string | undefined;
 }
 
 /**
- * One span, the engine's own or external. It may be an object with getters that compute times and attributes when they
- * are read. Sinks keep the object itself; it changes only while it is pending.
+ * One span, created by the engine or received from outside. It may be an object with getters, which compute times and
+ * attributes when they are read. Sinks store the object itself. It changes only while it is pending.
  */
 export interface SpanRecord {
-  /** 32 and 16 lower-case hex digits. */
+  /** Trace id of 32 lower-case hex digits; span ids have 16. */
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
@@ -40,7 +40,7 @@ export interface SpanRecord {
   readonly startUnixNano: bigint;
   /** Undefined while the span is pending. */
   readonly endUnixNano: bigint | undefined;
-  /** Set if reading it is cheap. See `durationOf`. */
+  /** Duration in milliseconds. Set only if reading it is cheap; see `durationOf`. */
   readonly durationMs?: number | undefined;
   readonly status: "ok" | "error" | "unset";
   readonly statusDescription: string | undefined;
@@ -52,9 +52,9 @@ export interface SpanRecord {
   readonly resource: Resource;
   readonly scopeName: string | undefined;
   readonly scopeVersion: string | undefined;
-  /** True for the engine's own work: hidden unless a query asks for it. */
+  /** True for the engine's own work. It is hidden unless a query asks for it. */
   readonly internal: boolean;
-  /** False: dropped unless its trace has an error or a slow span. */
+  /** False if the span is dropped unless its trace has an error or a slow span. */
   readonly sampled: boolean;
   /** Approximate size in memory, in bytes. Cheap to read. */
   readonly size: number;
@@ -62,18 +62,21 @@ export interface SpanRecord {
   readonly outside?: boolean | undefined;
   /** Index in the store's list of pending spans. */
   pendingPlace?: number | undefined;
-  /** Call it before keeping the span longer than others that arrived at the same time. */
+  /** Must be called before the span is stored for longer than other spans that arrived at the same time. */
   unpack?(): void;
   /**
-   * Call `retain` to keep the span after the sink method returns, and `release` once when it is no longer needed. A
-   * span that is not retained is reused for another call. A span that is retained and never released is left to the
-   * garbage collector.
+   * A sink calls `retain` to use the span after its method has returned, and `release` once when it no longer needs the
+   * span. A span that is not retained is reused for another call. A span that is retained but never released is freed
+   * by the garbage collector.
    */
   retain?(): void;
   release?(): void;
 }
 
-/** Returns milliseconds, or 0 while the span is pending. Faster than reading the times, which may be computed. */
+/**
+ * Returns the duration in milliseconds, or 0 while the span is pending. It is faster than reading the times, which may
+ * be computed at each read.
+ */
 export function durationOf(span: SpanRecord): number {
   const { durationMs } = span;
   if (durationMs !== undefined) return durationMs;
@@ -83,7 +86,7 @@ export function durationOf(span: SpanRecord): number {
 
 const NANOS_PER_MS = 1_000_000n;
 
-/** Returns milliseconds with a fraction, exact to about 0.2 microseconds for present-day times. */
+/** Converts to milliseconds with a fraction, which is exact to about 0.2 microseconds for present times. */
 export function millisOf(unixNano: bigint): number {
   return Number(unixNano / NANOS_PER_MS) + Number(unixNano % NANOS_PER_MS) / 1e6;
 }
@@ -92,11 +95,14 @@ export function durationMs(startUnixNano: bigint, endUnixNano: bigint): number {
   return millisOf(endUnixNano - startUnixNano);
 }
 
-/** Takes spans. Called on the hot path: must not block, throw or wait. */
+/** Takes spans. It is called on the hot path, so it must not block or throw. */
 export interface SpanSink {
-  /** One of the engine's own spans has begun. External spans may be passed while pending too. */
+  /** Called when one of the engine's own spans has begun. External spans may also be passed while they are pending. */
   started(span: SpanRecord): void;
-  /** The span has ended. It is the same object as before, or an external span, which may still be pending. */
+  /**
+   * Called when a span has ended. It is the same object as in `started`, or an external span, which may still be
+   * pending.
+   */
   ended(span: SpanRecord): void;
 }
 
@@ -106,7 +112,7 @@ export type SeverityText = "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR";
 export interface LogRecord {
   readonly timeUnixNano: bigint;
   readonly observedUnixNano: bigint;
-  /** 1 to 24. */
+  /** Severity number, 1 to 24. */
   readonly severityNumber: number;
   readonly severityText: SeverityText;
   readonly body: string;
@@ -119,7 +125,7 @@ export interface LogRecord {
 }
 
 export interface LogSink {
-  /** Must not block, throw or wait. */
+  /** Takes a log entry. It must not block or throw. */
   add(log: LogRecord): void;
 }
 
@@ -136,7 +142,7 @@ export interface MetricPoint {
         readonly sum: number;
         readonly min: number | undefined;
         readonly max: number | undefined;
-        /** One more item than `bounds`. */
+        /** Counts by bucket. There is one more than `bounds`. */
         readonly bucketCounts: readonly number[];
         readonly bounds: readonly number[];
       };
@@ -154,15 +160,18 @@ export interface MetricRecord {
 }
 
 export interface MetricSink {
-  /** Must not block, throw or wait. */
+  /** Takes a metric. It must not block or throw. */
   add(metric: MetricRecord): void;
 }
 
 /** Name of each signal in drop counts. */
 export const DROP_SIGNALS = { traces: "spans", logs: "logs", metrics: "metrics" } as const;
 
-/** Counts what bounded buffers drop. Shown in metrics and on the console's Config page. */
+/** Counts the records that bounded buffers drop. The counts are shown in metrics and on the console's Config page. */
 export interface DropCounter {
-  /** `signal`: e.g. `spans`. `reason`: e.g. `export_queue_full`; a small fixed set. */
+  /**
+   * Counts dropped records. `signal` is for example `spans`. `reason` is for example `export_queue_full`; there are few
+   * reasons.
+   */
   dropped(signal: "spans" | "logs" | "metrics", reason: string, count: number): void;
 }

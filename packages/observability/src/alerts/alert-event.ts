@@ -1,11 +1,13 @@
 import type { AlertRule } from "../config.ts";
 import { type OperatorName, operatorOf } from "./operator.ts";
 
-/** An alert started or stopped firing. The published members come first, then ours. */
+/**
+ * Reports that an alert started or stopped firing. The members that the specification defines come first, then our own.
+ */
 export interface AlertEvent {
   readonly name: string;
   readonly metric: string;
-  /** Null: there was no value any more. */
+  /** Null if the alert ended because the metric has no value any more. */
   readonly value: number | null;
   readonly threshold: number;
   readonly operator: OperatorName;
@@ -14,9 +16,9 @@ export interface AlertEvent {
   readonly state: "firing" | "resolved";
   readonly labels: Readonly<Record<string, string>>;
   readonly window_seconds: number;
-  /** The engine that evaluated it. */
+  /** Id of the engine that evaluated the alert. */
   readonly instance_id: string;
-  /** True: no notification is sent, because the alert is silenced. */
+  /** True if no notification is sent, because the alert is silenced. */
   readonly silenced: boolean;
 }
 

@@ -9,11 +9,15 @@ export class AlertHistory {
 
   add(event: AlertEvent): void {
     this.#events.push({ seq: ++this.#seq, event });
-    // Compacts rarely, because shifting a thousand items for each event would be wasteful.
+    // Keeps up to twice the maximum and shortens the array rarely, because removing the first element at each event
+    // would move all the others.
     if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#latest();
   }
 
-  /** Returns the latest events first. `cursor` is that of the previous page; `total` counts all matches. */
+  /**
+   * Returns a page of events, the latest first. `cursor` is the one that the previous page returned. `total` counts all
+   * matching events.
+   */
   page({
     name,
     limit,

@@ -4,7 +4,7 @@ import type { MetricReader } from "../metrics/reader.ts";
 import { metricOf } from "./metric-alias.ts";
 import type { SavedRule } from "./saved-rules.ts";
 
-/** Returns why a rule cannot fire or notify; undefined if no problem is known. `visible`: what the caller may see. */
+/** Returns why a rule cannot fire or notify; undefined if no problem is known. `visible` is what the caller may see. */
 export function alertProblem(
   rule: SavedRule,
   {
@@ -32,7 +32,7 @@ export function alertProblem(
   return problems.length === 0 ? undefined : problems.join("; ");
 }
 
-/** Returns an error if the function has another provider than when a restricted caller set the action. */
+/** Returns an error if the function now has another provider than when a restricted caller set the action. */
 export function takenActionOf({ action, made_by }: SavedRule, providerOf: ProviderOf): CallError | undefined {
   if (action.type !== "function" || made_by?.provider === undefined) return undefined;
   return takenRefusal(action.path, made_by.provider, providerOf);

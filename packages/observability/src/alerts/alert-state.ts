@@ -5,7 +5,7 @@ import { operatorOf } from "./operator.ts";
 
 const ms = z.number().nullable();
 
-/** State of an alert; the published members come first. */
+/** State of an alert. The members that the specification defines come first, then our own. */
 export const alertStateSchema = () =>
   z.object({
     name: z.string(),

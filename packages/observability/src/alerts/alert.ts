@@ -28,9 +28,9 @@ export class Alert {
   lastFailure: string | undefined;
   /** Monotonic time since which the condition has held. */
   #heldSince: number | undefined;
-  /** True: the last notification said that the alert fires. */
+  /** True if the last notification reported that the alert fires. */
   #isNotified = false;
-  /** Monotonic time of the last such notification. */
+  /** Monotonic time of the last notification that reported firing. */
   #notifiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(rule: SavedRule, source: "config" | "runtime") {

@@ -32,11 +32,11 @@ export class Alerts {
   readonly #file: RulesFile;
   readonly #notifier: Notifier;
   #alerts = new Map<string, Alert>();
-  /** Rules made at run time whose names the config file uses now. */
+  /** Rules made at run time that are inactive, because the config file now has rules with the same names. */
   #shadowed: readonly SavedRule[] = [];
   /** Run-time overrides by alert name. */
   #overrides: ReadonlyMap<string, AlertOverride> = new Map();
-  /** Reservations of the functions that alerts of trusted callers call. */
+  /** Reserves the functions that alerts of trusted callers call, so that no restricted caller can provide them. */
   #reservations: readonly Undo[] = [];
   #changes: Promise<unknown> = Promise.resolve();
   #waitingChanges = 0;
@@ -103,11 +103,13 @@ export class Alerts {
     });
   }
 
-  /** Members that are left out keep their values. For a rule of the config only `enabled` can change. */
+  /**
+   * Changes a rule. Members that are left out keep their values. For a rule of the config only `enabled` can change.
+   */
   update(name: string, changes: AlertChanges, { madeBy }: { readonly madeBy: AlertMaker | undefined }): Promise<Alert> {
     return this.#change(async () => {
       const alert = this.#find(name);
-      // JSON has no undefined, so members that are present have a value.
+      // `changes` comes from JSON, which has no undefined, so each member that is present has a value.
       const origin = changes.action === undefined ? {} : { made_by: madeBy, of_restricted: undefined };
       const rule = { ...alert.rule, ...changes, ...origin, name } as SavedRule;
       if (alert.source === "runtime")
@@ -201,7 +203,7 @@ export class Alerts {
       const alert = this.#alerts.get(name);
       if (alert?.source === "runtime") {
         this.#alerts.delete(name);
-        // Its action must not run any more, so no resolution is sent.
+        // The alert's action must not run any more, so no resolution is sent.
         this.#parts.onChange("delete", alert);
       }
       log.warn(
@@ -214,7 +216,7 @@ export class Alerts {
     });
   }
 
-  /** Disabled alerts count too, because they can be enabled again. */
+  /** Reserves the functions that alerts call. Includes disabled alerts, because they can be enabled again. */
   #reserveFunctions(): void {
     const ids = this.all().flatMap(({ rule }) =>
       rule.action.type === "function" && !isOfRestricted(rule) ? [rule.action.path] : [],
@@ -256,7 +258,7 @@ export class Alerts {
     return [...live, ...this.#shadowed];
   }
 
-  /** Drops overrides of alerts that no longer exist. */
+  /** Returns the overrides with the changes to one alert. Drops overrides of alerts that no longer exist. */
   #overridesWith(name: string, changes: Omit<AlertOverride, "name">): readonly AlertOverride[] {
     const others = [...this.#overrides.values()].filter(
       (override) => override.name !== name && this.#alerts.has(override.name),
@@ -264,7 +266,7 @@ export class Alerts {
     return [...others, { ...this.#overrides.get(name), ...changes, name }];
   }
 
-  /** Resolves when the file is on disk. Members that are not given stay. */
+  /** Resolves when the file is on disk. Members that are not given keep their values. */
   async #save({
     rules = this.#runtimeRules(),
     overrides = [...this.#overrides.values()],

@@ -45,7 +45,7 @@ export async function provideAlerts(
   const damage = `alerts that were made at run time cannot be read and are not evaluated: repair ${damagedFile} and rename it to alerts.json, or delete it, and restart the engine`;
   context.reportHealth("alerts", () => (isDamaged ? { status: "degraded", details: damage } : undefined));
   const { directory } = context;
-  // Subscribers of the stream do not see names of functions.
+  // Subscribers of the stream see no function ids, because their rights are not known here.
   const show: Show = (alert, to) => {
     const visible = to === undefined ? undefined : (to.access?.visible(directory) ?? directory);
     return alertState(
@@ -74,7 +74,7 @@ export async function provideAlerts(
       return loaded;
     });
     opened = opening;
-    // The next caller tries again.
+    // After a failure, the next caller tries again.
     opening.catch(() => {
       opened = undefined;
     });
@@ -202,8 +202,8 @@ function provideWriteFunctions(
 }
 
 /**
- * Returns the restricted caller that sets the action; undefined if the caller is trusted. Alerts act with the engine's
- * rights: throws CallError if the caller may not do what the action does.
+ * Returns the restricted caller that sets the action; undefined if the caller is trusted. Throws CallError if the
+ * caller may not do itself what the action does, because alerts act with the engine's rights.
  */
 function makerOf(
   action: AlertRule["action"] | undefined,

@@ -3,7 +3,7 @@ export interface Metric {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Published names of built-in metrics, and our equivalents. */
+/** Metric names that the specification defines, and our metrics for them. */
 const ALIASES: ReadonlyMap<string, Metric> = new Map([
   ["invocations.total", { name: "svc.calls", labels: {} }],
   ["invocations.success", { name: "svc.calls", labels: { outcome: "ok" } }],

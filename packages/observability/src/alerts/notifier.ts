@@ -7,11 +7,13 @@ import { takenActionOf } from "./alert-problem.ts";
 import { Webhooks } from "./webhook.ts";
 
 const MAX_IN_FLIGHT = 16;
-/** Maximum number of queued notifications; further ones are dropped, counted as failures of their alerts and logged. */
+/**
+ * Maximum number of queued notifications. Further ones are dropped, logged, and counted as failures of their alerts.
+ */
 const MAX_WAITING = 1_000;
 const CALL_TIMEOUT_MS = 30_000;
 
-/** Allows any address, because the operator wrote it in the config file. */
+/** Rules that allow any address. They apply to addresses that the operator wrote in the config file. */
 const NO_RESTRICTIONS: OutboundRules = { urlAllowlist: [], blockPrivateIps: false, requireHttps: false };
 
 export interface NotifierParts {
@@ -23,7 +25,7 @@ export interface NotifierParts {
   readonly outboundRules: () => OutboundRules;
 }
 
-/** Runs the actions of alerts that start or stop firing. Never throws, never delays an evaluation. */
+/** Runs the actions of alerts that start or stop firing. It never throws and never delays an evaluation. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #waiting: { readonly alert: Alert; readonly event: AlertEvent }[] = [];
@@ -33,7 +35,8 @@ export class Notifier {
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
-    // One listener for each notification in flight; their number is limited.
+    // Each notification in flight adds a listener. Node's warning about many listeners is off, because their number is
+    // limited.
     setMaxListeners(0, this.#stopping.signal);
   }
 
@@ -47,7 +50,7 @@ export class Notifier {
     this.#startNext();
   }
 
-  /** Cancels what is in flight; resolves when it has ended. */
+  /** Cancels the notifications in flight. Resolves when they have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the engine is stopping"));
     this.#waiting.length = 0;
@@ -79,7 +82,7 @@ export class Notifier {
       log.warn("an alert fires", { alert: name, metric, value, threshold, operator, labels, window_seconds });
     else log.info("an alert has resolved", { alert: name, metric, value, threshold, operator, labels, window_seconds });
     if (action.type === "log") return;
-    // Published webhooks call the name `alert`.
+    // The specification names this member of a webhook's body `alert`.
     const body = { alert: name, ...event };
     if (action.type === "function") {
       const refusal = takenActionOf(alert.rule, providerOf);

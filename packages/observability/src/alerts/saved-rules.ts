@@ -13,7 +13,10 @@ const overrideSchema = z.looseObject({
 });
 export type AlertOverride = Pick<z.infer<typeof overrideSchema>, "name" | "enabled" | "silenced_until">;
 
-/** The restricted caller that set a rule's action. `provider`: the restricted principal that provided the action's function then. */
+/**
+ * The restricted caller that set a rule's action. `provider` is the restricted principal that provided the action's
+ * function at that time.
+ */
 const makerSchema = z.looseObject({
   principal: z.string(),
   role: z.string().optional(),
@@ -21,7 +24,10 @@ const makerSchema = z.looseObject({
 });
 export type AlertMaker = Pick<z.infer<typeof makerSchema>, "principal" | "role" | "provider">;
 
-/** `made_by`: undefined if a trusted caller set the action. `of_restricted`: an older form, without the role. */
+/**
+ * `made_by` is undefined if a trusted caller set the action. `of_restricted` is an older form of `made_by`, without the
+ * role.
+ */
 const savedRuleSchema = z.looseObject({
   ...alertRuleSchema.shape,
   made_by: makerSchema.optional(),
@@ -32,7 +38,10 @@ export type SavedRule = AlertRule & {
   readonly of_restricted?: boolean | undefined;
 };
 
-/** Members of a newer engine version are kept: they do not mean damage, and the newer version may run again. */
+/**
+ * Keeps unknown members: a newer engine version wrote them and may run again. They do not mean that the file is
+ * damaged.
+ */
 const fileSchema = z.looseObject({
   version: z.literal(1),
   rules: z.array(savedRuleSchema).max(1_000),

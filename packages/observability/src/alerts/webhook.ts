@@ -16,7 +16,7 @@ const TRY_MS = 10_000;
 const TRIES = 3;
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 2_000, jitter: 0 };
 
-/** Posts JSON to addresses that the rules allow. The address is checked at each try; redirects are not followed. */
+/** Posts JSON to addresses that the rules allow. The address is checked at each attempt. Redirects are not followed. */
 export class Webhooks {
   readonly #clock: Clock;
   readonly #exchanger: Exchanger;
@@ -28,7 +28,10 @@ export class Webhooks {
     this.#resolve = coalesced(resolve);
   }
 
-  /** Tries three times for 10 s, with pauses of 1 and 2 s. Rejects with the last error, or with the signal's reason. */
+  /**
+   * Makes up to three attempts of 10 s, with pauses of 1 and 2 s. Rejects with the last error, or with the signal's
+   * reason.
+   */
   async post(
     url: string,
     body: unknown,

@@ -2,7 +2,7 @@ import type { CallError } from "@svc-runtime/protocol";
 import type { CallResult } from "./call-stats.ts";
 import { cutText } from "./payload-preview.ts";
 
-/** Limits of each text, in characters. */
+/** Maximum lengths, in characters. */
 const MAX_STACK = 16_384;
 const MAX_MESSAGE = 4_096;
 const MAX_DETAILS = 8_192;
@@ -30,7 +30,7 @@ export function failureOf({ code, message, stacktrace, details }: CallError): Ca
   };
 }
 
-/** Details come from handlers: they may be of any type and size. */
+/** Returns the details as JSON. They come from handlers, so they may have any type and size. */
 function detailsText(details: Readonly<Record<string, unknown>>): string | undefined {
   try {
     const text = JSON.stringify(details);

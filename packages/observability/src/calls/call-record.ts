@@ -30,11 +30,14 @@ export interface RecordHost {
   readonly sink: SpanSink;
   readonly workerCalls: Pick<WorkerCalls, "ended">;
   readonly history: { begun(record: CallRecord): void; ended(record: CallRecord): void };
-  /** False: inputs and outputs are not stored. */
+  /** False if inputs and outputs are not stored. */
   readonly previews: boolean;
   /** Maximum length of each payload on a span, in characters. */
   readonly previewLength: number;
-  /** Arenas for the texts of ended calls. Two, because sampled calls live longer than the others. */
+  /**
+   * Arenas for the texts of ended calls. Sampled calls have their own arena, because they are stored longer than the
+   * others.
+   */
   readonly sampledTexts: TextArena;
   readonly otherTexts: TextArena;
   /** Called when the record is no longer referenced and can be reused. */
@@ -46,26 +49,27 @@ const SPAN_DIGITS = 16;
 const INVOCATION_CHARACTERS = 36;
 
 /**
- * One call: its span, its entry in the invocation history, and what the router holds while it runs. It is created on
- * the hot path, so it stores what it receives unchanged and computes times, attributes and events when they are read.
- * Records are pooled, because allocating thousands of medium-lived objects would keep the garbage collector busy.
- * `npm run bench -- --rows 23`: a call takes 34 % more CPU of the engine without the pool and `TextArena`, and 8 to 15 %
- * more without the pool alone.
+ * Record of one call: its span, its entry in the invocation history, and the call data that the router holds while the
+ * call runs. It is created on the hot path, so it stores what it receives unchanged and computes times, attributes and
+ * events when they are read. Records are pooled, because allocating thousands of medium-lived objects would keep the
+ * garbage collector busy. Measured with `npm run bench -- --rows 23`: without the pool and `TextArena`, a call takes 34
+ * % more CPU of the engine; without the pool alone, 8 to 15 % more.
  */
 export class CallRecord implements SpanRecord, CallSpan {
-  // The fields that eviction reads come first, so that they share a cache line: by then the rest of the record is in no
-  // cache.
-  /** Reference count: the router while the call runs, and each caller of `retain`. */
+  // The fields that eviction reads come first, so that they share one cache line. At eviction, the CPU's cache no
+  // longer holds any of the record.
+  /** Reference count. References are held by the router while the call runs, and by each caller of `retain`. */
   #keepers = 0;
   inHistory = false;
   /** Bytes that the history has counted for this record. */
   countedBytes = 0;
-  /** Undefined while it is pending. */
+  /** Undefined while the call is pending. */
   result: CallResult | undefined;
   sampled = false;
   /**
-   * Packed UTF-8 texts: trace id, span id, parent span id if there is one, invocation id, input, output. `#packedAt` is
-   * where they begin, `#outputAt` where the output begins, `#packedEnd` where they end.
+   * Packed UTF-8 texts, in this order: trace id, span id, parent span id (if there is one), invocation id, input,
+   * output. `#packedAt` is the position of the first text, `#outputAt` the position of the output, `#packedEnd` the end
+   * of the last text.
    */
   #packed: TextChunk | undefined;
   readonly #host: RecordHost;
@@ -87,14 +91,14 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** Microseconds after the anchor. The end is -1 while the call is pending. */
   #start = 0;
   #end = -1;
-  // Undefined after they are packed.
+  // The ids are undefined while they are packed.
   #traceId: string | undefined;
   #spanId: string | undefined;
   #parentSpanId: string | undefined;
   #invocationId: string | undefined;
   #input: string | undefined;
   #output: string | undefined;
-  /** True: the texts are not packed with those of other calls. */
+  /** True if the texts must not be packed together with those of other calls. */
   #isApart = false;
   #hasParent = false;
   #hasInput = false;
@@ -187,7 +191,8 @@ export class CallRecord implements SpanRecord, CallSpan {
     if (workerId !== undefined) host.workerCalls.ended(workerId, outcome.ok, this.duration);
     host.history.ended(this);
     host.sink.ended(this);
-    // Failed calls stay longer than others and must not keep the chunk of others alive.
+    // Texts of failed calls are not packed: failed calls are stored longer, and would keep a chunk with texts of other
+    // calls in memory.
     if (this.failure === undefined && this.#keepers > 1) this.#pack(this.#arena);
     this.release();
   }
@@ -213,7 +218,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#host.recycle(this);
   }
 
-  /** Called when the record leaves the history: from then on it stores only what its span shows. */
+  /** Called when the record leaves the history. From then on the record stores only what its span shows. */
   trim(): void {
     const { previewLength } = this.#host;
     if (this.#input !== undefined && this.#input.length > previewLength) {
@@ -272,7 +277,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return this.#packed.bytes.toString("utf8", this.#outputAt, this.#packedEnd);
   }
 
-  /** Milliseconds; -1 while it is pending. */
+  /** Duration in milliseconds; -1 while the call is pending. */
   get duration(): number {
     return this.#end === -1 ? -1 : (this.#end - this.#start) / 1_000;
   }
@@ -339,7 +344,10 @@ export class CallRecord implements SpanRecord, CallSpan {
     return undefined;
   }
 
-  /** Approximate bytes of the span without what only the history stores. Grows once, when the call ends. */
+  /**
+   * Approximate size in bytes of what the span needs, without the data that only the history stores. It grows once,
+   * when the call ends.
+   */
   get size(): number {
     const { previewLength } = this.#host;
     if (this.#keptLength <= previewLength) return RECORD_BYTES + this.#keptLength;
@@ -349,7 +357,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return RECORD_BYTES + others + Math.min(input, previewLength) + Math.min(output, previewLength);
   }
 
-  /** Approximate bytes with everything that the history stores. Grows once, when the call ends. */
+  /** Approximate size in bytes, with the data that only the history stores. It grows once, when the call ends. */
   get fullSize(): number {
     return RECORD_BYTES + this.#keptLength;
   }
@@ -376,7 +384,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return TRACE_DIGITS + SPAN_DIGITS + (this.#hasParent ? SPAN_DIGITS : 0) + INVOCATION_CHARACTERS;
   }
 
-  /** Length of the stored text: in characters, or in bytes if it is packed. */
+  /** Returns the length of the stored input: in characters, or in bytes if it is packed. */
   #inputLength(): number {
     if (this.#packed !== undefined && this.#hasInput) return this.#outputAt - this.#packedAt - this.#idsLength();
     return this.#input?.length ?? 0;
@@ -409,7 +417,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#dropTexts();
   }
 
-  /** Sampled calls may be stored long after the others are gone. */
+  /** Sampled calls have their own arena, because they may be stored long after the other calls are gone. */
   get #arena(): TextArena {
     return this.sampled ? this.#host.sampledTexts : this.#host.otherTexts;
   }
@@ -420,7 +428,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#packed = undefined;
   }
 
-  /** Releases what may be large. The next `begin` overwrites the rest. */
+  /** Releases the fields that may be large. The next `begin` overwrites the others. */
   #forget(): void {
     if (this.#packed !== undefined) {
       this.#dropPacked();

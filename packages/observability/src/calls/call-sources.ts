@@ -20,9 +20,9 @@ const MAX_OPEN_SPANS = 100_000;
 export class CallSources {
   readonly #directory: Pick<Directory, "workerById">;
   readonly #ofModules = new Map<string, CallSource>();
-  /** A caller is one object while its worker is connected. */
+  /** Sources by caller. A caller is the same object while its worker is connected. */
   readonly #ofCallers = new WeakMap<Caller, CallSource>();
-  /** Span id to the source of the calls below it. */
+  /** Source of the calls below an open span, by span id. */
   readonly #openSpans = new Map<string, CallSource>();
   #lastCaller: Caller | undefined;
   #lastSource: CallSource = "";
@@ -31,7 +31,7 @@ export class CallSources {
     this.#directory = directory;
   }
 
-  /** Registers an open span of a module: calls that name it as their parent come from that module. */
+  /** Registers an open span of a module. Calls that name it as their parent come from that module. */
   opened(spanId: string, module: string): void {
     if (this.#openSpans.size < MAX_OPEN_SPANS) this.#openSpans.set(spanId, this.ofModule(module));
   }
@@ -55,7 +55,7 @@ export class CallSources {
     return source === "console" || source === "cli" ? source : undefined;
   }
 
-  /** `svc-http` becomes `http`. */
+  /** Returns the source for a module's name, for example `http` for `svc-http`. */
   ofModule(name: string): CallSource {
     let source = this.#ofModules.get(name);
     if (source === undefined) {

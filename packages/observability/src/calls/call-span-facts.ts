@@ -21,10 +21,10 @@ interface CallPayloads {
   readonly startUnixNano: bigint;
   /** Undefined while the call is pending. */
   readonly endUnixNano: bigint | undefined;
-  /** The stored text; undefined if none is stored. */
+  /** Stored text of the input; undefined if none is stored. */
   readonly input: string | undefined;
   readonly output: string | undefined;
-  /** True: the stored text is only the beginning of the payload. */
+  /** True if the stored text is only the beginning of the payload. */
   readonly inputCut: boolean;
   readonly outputCut: boolean;
   readonly inputBytes: number;

@@ -1,12 +1,15 @@
 import { DurationHistogram } from "../metrics/duration-histogram.ts";
 
 export const MAX_FUNCTIONS = 10_000;
-/** Counts calls of all further functions, and rejected calls of functions that were never called. */
+/**
+ * Id under which calls are counted that have no counter of their own: calls of functions beyond `MAX_FUNCTIONS`, and
+ * rejected calls of functions that were never called.
+ */
 export const OTHER_FUNCTIONS = "(other)";
 
 /**
- * Error codes of calls that were rejected before they ran. Their counters are exported from the start, at 0: a counter
- * that appears later cannot show its first increase.
+ * Error codes of calls that were rejected before they ran. Their counters are exported with 0 from the start, because a
+ * counter that first appears with 1 does not show that increase.
  */
 const REFUSALS = [
   "FORBIDDEN",
@@ -18,12 +21,15 @@ const REFUSALS = [
   "worker_overloaded",
 ];
 
-/** Outcome of a call. `refused`: the call was rejected before it ran. */
+/** Outcome of a call. `refused` means that the call was rejected before it ran. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";
 
-/** Calls of one function since the engine started. A live object: copy what you need to compare later. */
+/**
+ * Counts of the calls of one function since the engine started. The object changes with each call: copy the values that
+ * you compare later.
+ */
 export class FunctionStats {
-  /** Started calls, rejected ones included. */
+  /** Number of started calls, including rejected ones. */
   calls = 0;
   ok = 0;
   /** Failed calls, including `timedOut`, `cancelled` and `refused`. */
@@ -32,13 +38,13 @@ export class FunctionStats {
   cancelled = 0;
   refused = 0;
   inFlight = 0;
-  /** Durations of calls that ran, in milliseconds, whatever their outcome. */
+  /** Durations of all calls that ran, in milliseconds, with any outcome. */
   readonly durations = new DurationHistogram();
-  /** When the last call ended, in milliseconds since 1970; 0 before the first. */
+  /** Time when the last call ended, in milliseconds since 1970; 0 before the first call. */
   lastEndedMs = 0;
   lastResult: CallResult = "ok";
 
-  /** Each `begin` must be followed by exactly one `end`. */
+  /** Counts the start of a call. Each `begin` must be followed by exactly one `end`. */
   begin(): void {
     this.calls++;
     this.inFlight++;
@@ -78,16 +84,19 @@ export interface CallTotals {
 /** Calls by function. At most `MAX_FUNCTIONS` functions have their own counter. */
 export class CallStats {
   readonly #byFunction = new Map<string, FunctionStats>();
-  /** Number of rejected calls by error code. The codes are the engine's own, and few. */
+  /** Number of rejected calls by error code. The number of codes is small, because only the engine defines them. */
   readonly #refused = new Map<string, number>(REFUSALS.map((code) => [code, 0]));
   #deferred = 0;
 
-  /** Returns the counter for a call of this function. Keep it until the call has ended. */
+  /** Returns the counter for a call of this function. Use the same counter until the call has ended. */
   of(functionId: string): FunctionStats {
     return this.#byFunction.get(functionId) ?? this.#add(functionId);
   }
 
-  /** Returns the counter for a rejected call. Calls of unknown functions must not fill the table. */
+  /**
+   * Returns the counter for a rejected call. Unknown functions get no counter of their own, so that they cannot fill
+   * the table.
+   */
   ofRefused(functionId: string): FunctionStats {
     return this.#byFunction.get(functionId) ?? this.of(OTHER_FUNCTIONS);
   }

@@ -3,7 +3,7 @@ import { resultOf } from "./call-failure.ts";
 import type { FunctionStats } from "./call-stats.ts";
 import type { SpanClock } from "./span-clock.ts";
 
-/** A call that is counted but not recorded. Its trace context is passed on unchanged. */
+/** A call that is counted but not recorded. The callee gets the trace context of the caller unchanged. */
 export class CountedCall implements CallSpan {
   readonly traceparent: string | undefined;
   readonly #stats: FunctionStats;

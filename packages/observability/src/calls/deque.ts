@@ -1,6 +1,8 @@
 const FIRST_PLACES = 16;
 
-/** A FIFO queue in a ring buffer that doubles when it is full. Removing the first item moves no others. */
+/**
+ * A FIFO queue in a ring buffer that doubles when it is full. Removing the first item does not move the other items.
+ */
 export class Deque<T> {
   #ring: (T | undefined)[] = new Array<T | undefined>(FIRST_PLACES);
   #head = 0;

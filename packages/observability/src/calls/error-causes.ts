@@ -6,10 +6,10 @@ import type { ErrorsQuery } from "./invocation-input.ts";
 const DEFAULT_LIMIT = 50;
 /** Maximum number of different causes while grouping. */
 const MAX_CAUSES = 1_000;
-/** Times of calls are in microseconds; those of a caller and its callee differ by the engine's own work. */
+/** Tolerance when times of a caller and its callee are compared. Their times differ by the engine's own work. */
 const SLACK_MS = 1;
 
-/** What is read of a call. */
+/** Members of a call that the grouping reads. */
 export type CauseCall = Pick<
   CallRecord,
   | "invocationId"
@@ -33,8 +33,8 @@ interface Cause {
 }
 
 /**
- * Groups failed calls by cause, the latest first. A call that failed because a function that it called failed belongs
- * to that function's cause and is not counted itself.
+ * Groups failed calls by cause, the latest first. If a call failed because a function that it called failed, only the
+ * call of that function is counted.
  */
 export function errorCauses(
   history: Iterable<CauseCall> & Pick<InvocationHistory, "hasEvictedFailures">,
@@ -51,7 +51,8 @@ export function errorCauses(
       record.startedAtMs <= to &&
       sees(record.facts.functionId, record.caller?.worker_id),
   );
-  // The oldest failed calls are evicted first, so an older one proves that those of the range are all stored.
+  // The oldest failed calls are evicted first. So if a failed call from before the range is stored, all failed calls of
+  // the range are stored too.
   const isWhole = !history.hasEvictedFailures || stored.some(({ startedAtMs }) => startedAtMs < from);
   const byKey = new Map<string, Cause>();
   for (const record of withoutCallers(failed)) {
@@ -81,7 +82,9 @@ function hasFailed({ result }: CauseCall): boolean {
   return result === "error" || result === "timeout" || result === "refused";
 }
 
-/** Leaves out calls during which a call of the same worker failed, within the same trace. Newest first. */
+/**
+ * Leaves out each call during which another call by the same worker failed in the same trace. Returns the newest first.
+ */
 function withoutCallers(failed: readonly CauseCall[]): readonly CauseCall[] {
   const byCaller = new Map<string, CauseCall[]>();
   for (const record of failed) {
@@ -111,10 +114,10 @@ function endOf({ startedAtMs, duration }: CauseCall): number {
   return startedAtMs + duration;
 }
 
-/** Calls by one worker in one trace. A search takes logarithmic time, because one trace can have all stored calls. */
+/** Calls by one worker in one trace. A search takes logarithmic time, because one trace may have all stored calls. */
 class CallsByStart {
   readonly #byStart: readonly CauseCall[];
-  /** For each position, the call from there on that ends first, and the one that ends next. */
+  /** For each position: of the calls from this position on, the call that ends first and the call that ends second. */
   readonly #ending: (readonly [CauseCall, CauseCall | undefined])[] = [];
 
   constructor(records: readonly CauseCall[]) {
@@ -128,7 +131,7 @@ class CallsByStart {
     }
   }
 
-  /** Returns the call that ends first of those, other than `record`, that start during or after it. */
+  /** Of the calls that start during or after `record`, returns the one that ends first. Ignores `record` itself. */
   firstToEnd(record: CauseCall): CauseCall | undefined {
     let [low, high] = [0, this.#byStart.length];
     while (low < high) {
@@ -141,7 +144,10 @@ class CallsByStart {
   }
 }
 
-/** Numbers and long hexadecimal ids differ between calls that fail for the same reason. */
+/**
+ * Returns the key of the cause. Numbers and long hexadecimal ids are replaced, because they differ between calls that
+ * fail for the same reason.
+ */
 function keyOf({ facts, failure }: CauseCall): string {
   const message = failure?.message.replace(/[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|\d+/gi, "#") ?? "";
   return JSON.stringify([facts.functionId, failure?.code, message]);

@@ -3,7 +3,7 @@ import { Deque } from "./deque.ts";
 import { traceKeyOf } from "./trace-ids.ts";
 
 interface HeldSpan {
-  /** Undefined after it was taken. */
+  /** Undefined after the span was removed from the queue. */
   span: SpanRecord | undefined;
   readonly key: number;
   readonly heldAt: number;
@@ -11,16 +11,16 @@ interface HeldSpan {
 }
 
 /**
- * A queue of spans that wait for a sampling decision, oldest first. Most of them are dropped, so adding must be cheap:
- * the spans of a trace are found by a linear search over integer keys. Typed arrays instead of objects made no
- * difference: 3 % of a call's CPU, within the noise of `npm run bench -- --rows 23`.
+ * A queue of spans that wait for a sampling decision, oldest first. Most spans are dropped, so adding must be cheap:
+ * there is no index by trace, and `take` searches all integer keys. Typed arrays instead of objects made no difference:
+ * 3 % of a call's CPU, which is within the noise of `npm run bench -- --rows 23`.
  */
 export class HeldSpans {
   /** Number of spans in the queue, and their total size in bytes. */
   count = 0;
   bytes = 0;
   readonly #capacity: number;
-  /** Includes places whose span was already taken. */
+  /** Queued spans. Includes places whose span was already removed by `take`. */
   readonly #places = new Deque<HeldSpan>();
 
   constructor(capacity: number) {
@@ -31,7 +31,7 @@ export class HeldSpans {
     return this.#places.length === this.#capacity;
   }
 
-  /** The queue must not be full. */
+  /** Adds a span. The queue must not be full. */
   add(span: SpanRecord, now: number): void {
     const { size } = span;
     span.retain?.();
@@ -40,7 +40,7 @@ export class HeldSpans {
     this.bytes += size;
   }
 
-  /** Removes the spans of the trace that were added after `since`, and passes them on, oldest first. */
+  /** Removes the spans of the trace that were added after `since`, and passes each to `forward`, oldest first. */
   take(traceId: string, since: number, forward: (span: SpanRecord) => void): void {
     if (this.count === 0) return;
     const key = traceKeyOf(traceId);
@@ -60,7 +60,7 @@ export class HeldSpans {
     while (this.#places.first !== undefined && this.#places.first.heldAt <= time) this.dropFirst();
   }
 
-  /** Frees the oldest place. Returns true if it still held a span. */
+  /** Removes the oldest place. Returns true if it still had a span. */
   dropFirst(): boolean {
     const held = this.#places.shift();
     const span = held?.span;

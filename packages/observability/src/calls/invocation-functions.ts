@@ -6,14 +6,16 @@ import type { SpanStore } from "../spans/span-store.ts";
 import type { InvocationHistory } from "./invocation-history.ts";
 import { errorsQuerySchema, invocationsQuerySchema, text } from "./invocation-input.ts";
 
-/** `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */
+/** Provides `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */
 export function provideInvocations(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   parts: {
     readonly history: InvocationHistory;
     readonly redactor: () => SecretMask;
     readonly now: () => number;
-    /** The stored spans, which have older calls; undefined if there are none. */
+    /**
+     * Returns the stored spans, which include calls that the history no longer has; undefined if spans are not stored.
+     */
     readonly spans: () => SpanStore | undefined;
   },
 ): void {

@@ -1,7 +1,10 @@
 import type { CallRecord } from "./call-record.ts";
 import { Deque } from "./deque.ts";
 
-/** Share of both limits that is reserved for failed calls, so that later successful calls do not evict them. */
+/**
+ * Share of the count limit and of the byte limit that is reserved for failed calls, so that later successful calls do
+ * not evict them.
+ */
 const FAILED_SHARE = 0.25;
 
 export interface HistoryLimits {
@@ -10,14 +13,14 @@ export interface HistoryLimits {
 }
 
 /**
- * The last calls with their inputs and outputs, bounded in number and bytes. A call enters when it begins. When the
- * history is full, the oldest successful call is evicted first. Failed calls move into a reserved share. Calls that
- * still run are set aside, and enter again as the newest when they end.
+ * The last calls with their inputs and outputs, limited in number and bytes. A call is added when it begins. When the
+ * history is full, the oldest call is removed: a successful call is dropped, a failed call moves into a reserved share,
+ * and a call that still runs is set aside and added again as the newest when it ends.
  */
 export class InvocationHistory {
   #maxCount = 0;
   #maxBytes = 0;
-  /** Limits for recent calls; the rest is reserved for failed calls. */
+  /** Limits for recent calls. The rest of both limits is reserved for failed calls. */
   #recentCount = 0;
   #recentMaxBytes = 0;
   readonly #recent = new Deque<CallRecord>();
@@ -49,7 +52,7 @@ export class InvocationHistory {
     return this.#recentBytes + this.#failedBytes;
   }
 
-  /** Whether a failed call was evicted. The oldest ones are evicted first. */
+  /** True if a failed call was evicted. The oldest failed calls are evicted first. */
   get hasEvictedFailures(): boolean {
     return this.#hasEvictedFailures;
   }
@@ -65,7 +68,7 @@ export class InvocationHistory {
 
   ended(record: CallRecord): void {
     if (record.inHistory) {
-      // Adds what was recorded since it entered: the output, or the failure.
+      // The call was counted when it began, so only the increase since then is added: the output or the failure.
       const { fullSize } = record;
       this.#recentBytes += fullSize - record.countedBytes;
       record.countedBytes = fullSize;
@@ -138,7 +141,7 @@ export class InvocationHistory {
   }
 
   #setAside(record: CallRecord): void {
-    // Its bytes are not counted meanwhile, so it may store only as much as a span does.
+    // A call that is set aside is not counted in the limits, so it may store only as much as a span does.
     record.trim();
     this.#running.add(record);
   }

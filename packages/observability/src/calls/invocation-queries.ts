@@ -7,10 +7,10 @@ import type { InvocationHistory } from "./invocation-history.ts";
 import type { InvocationsQuery } from "./invocation-input.ts";
 
 const DEFAULT_LIMIT = 50;
-/** A cursor of the history. Those of stored calls are longer. */
+/** Form of a cursor in the history. Cursors in the stored calls are longer. */
 const SEQUENCE = /^[0-9]{1,15}$/;
 
-/** Returns `{invocations, cursor, total}`. A cursor stays valid while further calls arrive. */
+/** Returns `{invocations, cursor, total}`. A cursor stays valid when new calls arrive. */
 export function listInvocations(
   history: InvocationHistory,
   query: InvocationsQuery,
@@ -34,7 +34,10 @@ export function listInvocations(
   return { invocations, cursor, total };
 }
 
-/** As `listInvocations`, followed by the calls of stored spans. `total` counts of these only those of this page. */
+/**
+ * Like `listInvocations`, but continues with the calls of stored spans. `total` counts all matches in the history, but
+ * of the stored calls only those on this page.
+ */
 export async function listWithStored(
   history: InvocationHistory,
   store: SpanStore,

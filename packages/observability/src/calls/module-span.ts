@@ -8,11 +8,15 @@ import { isTraceparent, spanIdOf, traceIdOf, traceparentOf } from "./trace-ids.t
 
 /** Approximate size of a span without its attributes, in bytes. */
 const SPAN_BYTES = 500;
+/** Maximum number of attributes of a span. */
 const MAX_ATTRIBUTES = 128;
 /** Maximum length of an attribute's name, in characters. */
 const MAX_NAME = 256;
 const MAX_LINKS = 32;
-/** Maximum length of one attribute, message or stack trace, in characters. They may come from clients, e.g. a path. */
+/**
+ * Maximum length of one attribute or message, in characters. They may come from clients, for example the path of a
+ * request.
+ */
 const MAX_TEXT = 4_096;
 const MAX_STACK = 16_384;
 
@@ -23,7 +27,7 @@ export interface ModuleSpanHost {
   onEnd(span: ModuleSpan): void;
 }
 
-/** Work that a module starts: a request, a cron tick, a job. */
+/** Span of work that a module starts: a request, a cron tick or a job. */
 export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -41,10 +45,13 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly #host: ModuleSpanHost;
   readonly #anchor: TimeAnchor;
   readonly #start: number;
-  /** Names and values alternate. An object without a prototype is a hash table: it takes a third more CPU per span. */
+  /**
+   * Names and values alternate. An object without a prototype would be a hash table, which takes a third more CPU per
+   * span.
+   */
   readonly #attributes: AttributeValue[] = [];
   readonly #baggage: string | undefined;
-  /** -1 while it is pending. */
+  /** -1 while the span is pending. */
   #end = -1;
   #exception: Attributes | undefined;
   #size = SPAN_BYTES;
@@ -89,7 +96,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
       this.#size += name.length + (typeof kept === "string" ? kept.length : 16);
   }
 
-  /** Returns false if the attribute is new and there are already `limit`. */
+  /** Sets the attribute. Returns false if it is new and the span already has `limit` attributes. */
   #put(name: string, value: AttributeValue, limit: number): boolean {
     const attributes = this.#attributes;
     for (let at = 0; at < attributes.length; at += 2) {
@@ -124,7 +131,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     return this.#end === -1 ? undefined : (this.#end - this.#start) / 1_000;
   }
 
-  /** Creates the object at each call. */
+  /** Creates a new object at each read, so read it once. */
   get attributes(): Attributes {
     const attributes = Object.create(null) as Record<string, AttributeValue>;
     const kept = this.#attributes;

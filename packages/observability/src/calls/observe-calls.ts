@@ -18,9 +18,12 @@ export interface ObservedCalls {
   readonly workers: WorkerCounts;
   readonly workerCalls: WorkerCalls;
   readonly history: InvocationHistory;
-  /** Takes external spans; forwards those that are sampled or worth keeping to the sink. */
+  /**
+   * Takes spans that workers send. Forwards a span to the sink if it is sampled or if its trace has an error or a slow
+   * span.
+   */
   readonly spans: TailSampler;
-  /** Uses the current config. */
+  /** Returns the secret mask of the current config. */
   readonly redactor: () => SecretMask;
   reconfigure(next: ObservabilityConfig): void;
 }

@@ -25,7 +25,10 @@ import type { WorkerCalls } from "./worker-calls.ts";
 
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
-/** Maximum number of pooled records. In a steady state one returns for each that is taken. */
+/**
+ * Maximum number of pooled records. In a steady state, one record returns to the pool for each one that is taken, so
+ * few are needed.
+ */
 const MAX_UNUSED_RECORDS = 256;
 const CLI = "cli";
 
@@ -46,7 +49,10 @@ export interface RecorderParts {
   readonly resource: Resource;
 }
 
-/** Creates one span for each call, and counts it. On the hot path: one object for each call, no parsing, no waiting. */
+/**
+ * Creates one span for each call, and counts the call. It is on the hot path, so it creates one object for each call,
+ * parses nothing and waits for nothing.
+ */
 export class CallRecorder
   implements
     Pick<TelemetryCollector, "callStarted" | "callRefused" | "callDenied" | "startSpan">,
@@ -155,7 +161,7 @@ export class CallRecorder
     if (!isTraceparent(traceparent)) {
       if (facts.internal) return undefined;
       const source = this.#sources.of(call.caller, undefined);
-      // Consoles also poll the queues.
+      // These calls are not recorded, and neither are those of the queue's functions, which a console polls.
       if (facts.isOfEngine && (source === CONSOLE || source === CLI)) return undefined;
       const traceId = newTraceId();
       const sampled =
@@ -181,21 +187,25 @@ export class CallRecorder
   }
 
   /**
-   * True if a console or a CLI command only reads or changes what a module stores. A console that polls each second
-   * would fill the store with its own calls. What a console invokes for its user goes through the engine
-   * (`/_console/invoke`). A CLI command may be part of a trace.
+   * Returns true if a console or a CLI command only reads or changes what a module stores. These calls are not
+   * recorded, because a console that polls each second would fill the store with its own calls. Functions that a
+   * console invokes for its user are recorded: the engine calls them (`/_console/invoke`). A CLI command's call is
+   * recorded if it is part of a trace.
    */
   #isToolCall({ caller, traceparent }: ObservedCall): boolean {
     const tool = this.#sources.toolOf(caller);
     return tool === CONSOLE || (tool !== undefined && !isTraceparent(traceparent));
   }
 
-  /** True for what a console or a CLI command asks again and again, or waits for. */
+  /** Returns true for functions that a console or a CLI command calls repeatedly, or that wait for an event. */
   #isPoll({ caller, functionId }: ObservedCall, provider: ObservedProvider): boolean {
     return provider.isPolled?.(functionId) === true && this.#sources.toolOf(caller) !== undefined;
   }
 
-  /** A console polls modules that may not be configured: its rejected calls are no faults. */
+  /**
+   * Returns true for calls of a console. It polls modules that may not be configured, so its rejected calls are not
+   * errors.
+   */
   #isFromConsole(caller: Caller | undefined): boolean {
     return this.#sources.toolOf(caller) === CONSOLE;
   }
@@ -220,7 +230,10 @@ export class CallRecorder
     return { traceId, spanId, parentSpanId: spanIdOf(parent), sampled };
   }
 
-  /** A function is mostly run by the same worker as last time, so that resource is cached. */
+  /**
+   * Returns the resource of the worker that runs the call. The last one is cached, because most calls of a function run
+   * on the same worker.
+   */
   #resourceOf(provider: ObservedProvider, facts: Facts): Resource {
     if (provider.builtIn) return this.resource;
     const last = facts.resource;
@@ -253,7 +266,7 @@ class Facts implements FunctionFacts {
   readonly functionId: string;
   readonly stats: FunctionFacts["stats"];
   readonly internal: boolean;
-  /** True for ids of the engine, whichever worker provides them. */
+  /** True if the id is one of the engine's ids, even if a worker provides the function. */
   readonly isOfEngine: boolean;
   readonly defers: boolean;
   resource: Resource | undefined;
@@ -268,7 +281,8 @@ class Facts implements FunctionFacts {
 }
 
 /**
- * As in function listings, plus the supervisor's functions. Users call the queue's functions, so these are excluded.
+ * Returns true for functions that listings hide, and for the supervisor's functions. Returns false for the queue's
+ * functions, because users call them.
  */
 export function isInternal(functionId: string): boolean {
   return (

@@ -2,7 +2,7 @@ import type { ModuleContext } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import type { ObservabilityConfig } from "../config.ts";
 
-/** `engine::sampling::rules`: the sampling of traces and logs. */
+/** Provides `engine::sampling::rules`, which returns the sampling settings of traces and logs. */
 export function provideSamplingRules(
   { provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">,
   config: () => Pick<ObservabilityConfig, "sampling" | "sampling_ratio" | "logs_sampling_ratio">,
@@ -30,7 +30,7 @@ export function provideSamplingRules(
   });
 }
 
-/** Returns the defaults of the block if it is left out as a whole. */
+/** Returns the options of tail-based sampling; the defaults if the config has no `sampling` block. */
 export function keepOptionsOf(sampling: ObservabilityConfig["sampling"]): {
   readonly keepErrors: boolean;
   readonly keepSlowMs: number;

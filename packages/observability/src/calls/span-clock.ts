@@ -1,12 +1,16 @@
 import type { Clock } from "@svc-runtime/engine/module";
 
-/** How often the wall clock is compared with the monotonic clock, and which difference is a jump; milliseconds. */
+/** Interval at which the wall clock is compared with the monotonic clock, in milliseconds. */
 const CHECK_MS = 1_000;
+/** Differences from this value on, in milliseconds, are a jump of the wall clock. */
 const JUMP_MS = 20;
-/** Maximum difference between the two clocks without a jump, because the wall clock is read in whole milliseconds. */
+/**
+ * Differences up to this value, in milliseconds, are not a jump, because the wall clock is read in whole milliseconds.
+ */
 const COARSE_MS = 2;
 /**
- * Lifetime of an anchor. Microseconds since the anchor stay small integers, without heap allocation, for half an hour.
+ * Lifetime of an anchor, in milliseconds. It is under half an hour, because V8 stores microseconds since the anchor as
+ * small integers, without heap allocation, for about that long.
  */
 const ANCHOR_MS = 20 * 60_000;
 
@@ -26,20 +30,21 @@ export class TimeAnchor {
     return us >= 0 && us < 0x4000_0000 ? us | 0 : us;
   }
 
-  /** Milliseconds since 1970. */
+  /** Converts to milliseconds since 1970. */
   unixMs(micros: number): number {
     return this.offsetMs + this.#baseMs + micros / 1_000;
   }
 
-  /** Nanoseconds since 1970. */
+  /** Converts to nanoseconds since 1970. */
   unixNano(micros: number): bigint {
     return BigInt(Math.round((this.offsetMs + this.#baseMs) * 1_000)) * 1_000n + BigInt(micros) * 1_000n;
   }
 }
 
 /**
- * Times of spans: durations by the monotonic clock, starts by the wall clock. One anchor is used until the wall clock
- * is set, so that the order of spans follows the monotonic clock.
+ * Clock for the times of spans: durations come from the monotonic clock, start times from the wall clock. The same
+ * offset between the two clocks is used until the wall clock jumps, so that the order of spans follows the monotonic
+ * clock.
  */
 export class SpanClock {
   anchor: TimeAnchor;
@@ -66,7 +71,8 @@ export class SpanClock {
       const offsetMs = offsetOf(this.#clock);
       const hasJumped = Math.abs(offsetMs - this.anchor.offsetMs) > JUMP_MS;
       if (hasJumped || monotonicMs >= this.#renewAt) {
-        // Without a jump the old offset stays, so that the order of spans still follows the monotonic clock.
+        // Without a jump, the new anchor keeps the old offset, so that the order of spans still follows the monotonic
+        // clock.
         this.anchor = new TimeAnchor(hasJumped ? offsetMs : this.anchor.offsetMs, monotonicMs);
         this.#renewAt = monotonicMs + ANCHOR_MS;
       }
@@ -76,8 +82,8 @@ export class SpanClock {
 }
 
 /**
- * Prefers the clock's origin to the wall clock, whose fractions are cut off: calls would begin before the spans of the
- * workers that made them, which are timed the same way.
+ * Returns the offset between the two clocks. Prefers the clock's origin, because `now()` cuts off fractions of
+ * milliseconds: calls would seem to begin before the spans of the workers that made them, which use the origin too.
  */
 function offsetOf(clock: Clock): number {
   const coarseMs = clock.now() - clock.monotonic();

@@ -10,14 +10,15 @@ import { durationMs, type SpanRecord } from "../telemetry-records.ts";
 import { resultOf } from "./call-failure.ts";
 import type { InvocationsQuery } from "./invocation-input.ts";
 
-// Calls that are no longer in the history: each has a stored span with its input and output. They survive restarts.
+// Lists calls that are no longer in the history. Each of them has a stored span with its input and output, and survives
+// a restart.
 
-/** Traces per page of the store, and pages that one request searches at most. */
+/** Number of traces per page of the store. One request searches at most `MAX_PAGES` pages. */
 const PAGE = 25;
 const MAX_PAGES = 40;
 const CURSOR = "invocations";
 const scalar = z.union([z.string(), z.number()]);
-/** Where the page of traces begins, and the number of its calls that were already returned. */
+/** Start of the page of traces, and the number of calls of this page that were already returned. */
 const cursorParts = z.union([z.tuple([z.int().min(0)]), z.tuple([z.int().min(0), scalar, scalar])]);
 
 /** Returns the cursor of the first page. */
@@ -34,9 +35,11 @@ export interface StoredQuery {
   readonly cursor: string;
   readonly limit: number;
   readonly sees: SeesCall;
-  /** True: positions may be those of traces that are hidden from the caller. */
+  /**
+   * True if the cursor must be sealed, because it may contain the position of a trace that is hidden from the caller.
+   */
   readonly isRestricted: boolean;
-  /** Leaves out the calls that the history has. */
+  /** Returns true for calls that the history has. They are left out, because the history lists them. */
   readonly isElsewhere: (invocationId: string) => boolean;
 }
 
@@ -72,7 +75,7 @@ export async function listStored(
   return { invocations, cursor: cursorOf(0, after) };
 }
 
-/** Returns the row with its input and output; null if it is not stored or the caller may not see it. */
+/** Returns the row with its input and output; null if the call is not stored or the caller may not see it. */
 export async function getStored(
   store: Pick<SpanStore, "list">,
   invocationId: string,
@@ -120,7 +123,7 @@ function isSeen(span: SpanRecord, sees: SeesCall): boolean {
   return sees(textOf(span, "svc.function_id") ?? "", textOf(span, "svc.caller.worker_id"));
 }
 
-/** Only spans that the engine made for a call: others may claim to be one. */
+/** Accepts only spans that the engine made for a call, because a worker's span may claim to be such a span. */
 function matches(span: SpanRecord, query: InvocationsQuery, sees: SeesCall): boolean {
   if (span.outside === true || invocationIdOf(span) === undefined || !isSeen(span, sees)) return false;
   const functionId = textOf(span, "svc.function_id");

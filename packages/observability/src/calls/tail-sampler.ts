@@ -2,27 +2,33 @@ import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "..
 import { HeldSpans } from "./held-spans.ts";
 
 /**
- * How long and how many unsampled spans wait for an error or a slow span in their trace; the oldest are dropped first.
+ * Unsampled spans wait up to `HOLD_MS` milliseconds for an error or a slow span in their trace. At most
+ * `MAX_HELD_SPANS` spans wait; the oldest are dropped first.
  */
 export const HOLD_MS = 10_000;
 export const MAX_HELD_SPANS = 5_000;
-/** Maximum size of all waiting spans in bytes: spans sent by workers may have large attributes. */
+/**
+ * Maximum size of all waiting spans, in bytes. It is needed because spans that workers send may have large attributes.
+ */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024;
-/** Share of both limits for external spans. They are more frequent and would evict the engine's own too early. */
+/**
+ * Share of both limits for spans that workers send (external spans). They are more frequent and would otherwise evict
+ * the engine's own spans too early.
+ */
 const EXTERNAL_SHARE = 0.5;
-/** Maximum number of remembered traces whose further spans are forwarded. */
+/** Maximum number of remembered traces that had an error or a slow span. Their further spans are forwarded at once. */
 const MAX_KEPT_TRACES = 2_000;
 
 export interface TailSamplingOptions {
   readonly keepErrors: boolean;
-  /** Milliseconds; 0: no trace is kept for being slow. */
+  /** Minimum duration of a slow span, in milliseconds. With 0, no trace is kept for being slow. */
   readonly keepSlowMs: number;
 }
 
 /**
- * A tail-based sampler. Forwards sampled spans at once. Buffers unsampled spans until their trace has an error or a
- * slow span, and then forwards all of the trace. Otherwise it drops them without counting them as lost, because the
- * config asks for that. Pending spans are forwarded only if they are sampled.
+ * A tail-based sampler. It forwards sampled spans at once. It buffers unsampled spans until their trace has an error or
+ * a slow span, and then forwards all spans of the trace. Otherwise it drops them, and does not count them as lost,
+ * because the config asks for sampling. Pending spans are forwarded only if they are sampled.
  */
 export class TailSampler implements SpanSink {
   options: TailSamplingOptions;
@@ -30,9 +36,9 @@ export class TailSampler implements SpanSink {
   readonly #now: () => number;
   readonly #drops: DropCounter | undefined;
   readonly #own = new HeldSpans(MAX_HELD_SPANS);
-  /** External spans; they are evicted before the engine's own. */
+  /** Buffered external spans. They have their own buffer, so that they do not evict the engine's own spans. */
   readonly #external = new HeldSpans(MAX_HELD_SPANS * EXTERNAL_SHARE);
-  /** Trace ids, oldest first. */
+  /** Ids of traces whose spans are all forwarded, oldest first. */
   readonly #kept = new Set<string>();
 
   constructor(
@@ -55,7 +61,7 @@ export class TailSampler implements SpanSink {
 
   ended(span: SpanRecord): void {
     if (span.sampled) {
-      // A trace that its first span sampled may have parts that others did not sample.
+      // Other spans of the trace may be unsampled, because a worker can decide differently from the trace's first span.
       if (this.heldSpans > 0 && this.#isWorthKeeping(span)) this.#keep(span.traceId);
       this.#sink.ended(span);
       return;
@@ -72,7 +78,7 @@ export class TailSampler implements SpanSink {
     this.#hold(span);
   }
 
-  /** It will be stored longer than the calls around it. */
+  /** Unpacks the span, because it will be stored longer than the calls whose texts share its chunk. */
   readonly #forward = (span: SpanRecord): void => {
     span.unpack?.();
     this.#sink.ended(span);
@@ -121,7 +127,7 @@ export class TailSampler implements SpanSink {
     if (from.dropFirst()) this.#drops?.dropped("spans", "not_sampled_full", 1);
   }
 
-  /** Forwards the buffered spans of the trace, and all its further ones. */
+  /** Forwards the buffered spans of the trace, and from now on all of its further spans. */
   #keep(traceId: string): void {
     this.#kept.add(traceId);
     if (this.#kept.size > MAX_KEPT_TRACES) {

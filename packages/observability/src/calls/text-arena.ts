@@ -1,4 +1,7 @@
-/** Bytes of one chunk, about eighty calls. One stored call keeps its chunk alive: long-lived calls must unpack. */
+/**
+ * Bytes of one chunk, enough for about eighty calls. One stored call keeps its whole chunk in memory, so calls that are
+ * stored for long must unpack their texts.
+ */
 const CHUNK_BYTES = 32 * 1024;
 /** Maximum number of UTF-8 bytes for one UTF-16 character. */
 const BYTES_PER_CHARACTER = 3;
@@ -9,29 +12,30 @@ const MAX_EMPTY_CHUNKS = 16;
 export class TextChunk {
   readonly bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   /**
-   * Number of stored texts. Texts of a garbage-collected call stay counted: the chunk is then collected, not reused.
+   * Number of stored texts. If a call is garbage-collected without a call of `drop`, its text stays counted. The chunk
+   * is then garbage-collected too instead of being reused.
    */
   texts = 0;
 }
 
 /**
- * Texts of ended calls, outside the heap. As strings, each of thousands of stored calls would be about ten objects that
- * the garbage collector copies twice, which costs more than the rest of recording: without the arena, a call takes 24 %
- * more CPU of the engine (`npm run bench -- --rows 23`). Chunks without stored texts are reused.
+ * Texts of ended calls, stored outside the heap. As strings, each of thousands of stored calls would consist of about
+ * ten objects, which the garbage collector copies twice. That costs more than the rest of recording: without the arena,
+ * a call takes 24 % more CPU of the engine (`npm run bench -- --rows 23`). Chunks without stored texts are reused.
  */
 export class TextArena {
-  /** Where the last text was written. Undefined before the first. */
+  /** Chunk with the last written text. Undefined before the first. */
   chunk: TextChunk | undefined;
   start = 0;
   #end = 0;
   readonly #empty: TextChunk[] = [];
 
-  /** Maximum length of both texts of `write`, in characters. */
+  /** Maximum length of both texts of `write` together, in characters. */
   static readonly maxLength = 2_400;
 
   /**
-   * Writes both texts, one after the other, and returns the number of bytes of the first. `chunk` and `start` are where
-   * they begin, `length` is the size of both.
+   * Writes both texts, one after the other, and returns the number of bytes of the first. Afterwards, `chunk` and
+   * `start` say where the texts begin, and `length` is their total size.
    */
   write(first: string, second: string): number {
     let { chunk } = this;

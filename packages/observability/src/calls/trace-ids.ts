@@ -5,14 +5,17 @@ const NO_ID = "0".repeat(ID_DIGITS);
 const bytes = Buffer.alloc(POOL_BYTES);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, POOL_BYTES / Uint32Array.BYTES_PER_ELEMENT);
 const WORD_RANGE = 2 ** 32;
-/** Random hex digits; ids are slices of it, which is cheap. Small, because a few stored ids keep all of it alive. */
+/**
+ * Random hex digits. Ids are slices of this string, which is cheap. The string is short, because a few stored ids keep
+ * all of it in memory.
+ */
 let pool = "";
 let at = 0;
 
 function digits(count: number): string {
   if (at + count > pool.length) {
-    // Ids must be unique, not secret: Math.random suffices, as in OpenTelemetry's own libraries, at a tenth of the
-    // cost.
+    // Ids must be unique, not secret. So Math.random suffices, as in OpenTelemetry's own libraries, and costs a tenth
+    // of secure random numbers.
     for (let word = 0; word < words.length; word++) words[word] = Math.random() * WORD_RANGE;
     pool = bytes.toString("hex");
     at = 0;
@@ -34,12 +37,12 @@ export function newTraceId(): string {
   return id.startsWith(NO_ID) ? newTraceId() : id;
 }
 
-// W3C Trace Context. A later version may have more members after the flags.
+// Form of a traceparent (W3C Trace Context). A later version of it may have more fields after the flags.
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 const LENGTH = 55;
 const MAX_LENGTH = 256;
 
-/** True if the header is valid. The functions below require a valid traceparent. */
+/** Returns true if the header is valid. The functions below require a valid traceparent. */
 export function isTraceparent(text: string | undefined): text is string {
   return text !== undefined && text.length >= LENGTH && text.length <= MAX_LENGTH && TRACEPARENT.test(text);
 }
@@ -52,10 +55,10 @@ export function spanIdOf(traceparent: string): string {
   return traceparent.slice(36, 52);
 }
 
-/** Reads the lowest bit of the flags. */
+/** Returns the sampled flag, which is the lowest bit of the flags. */
 export function isSampled(traceparent: string): boolean {
   const digit = traceparent.charCodeAt(54);
-  // The odd hex digits are 1, 3, 5, 7, 9 (odd character codes) and b, d, f (even character codes).
+  // Odd hex digits are 1, 3, 5, 7 and 9, whose character codes are odd, and b, d and f, whose character codes are even.
   return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
 }
 
@@ -71,8 +74,8 @@ export function traceparentOf(traceId: string, spanId: string, sampled: boolean)
 const KEY_DIGITS = 8;
 
 /**
- * Returns 31 bits of an FNV-1a hash: equal for equal trace ids, rarely equal for others. V8 stores such an integer
- * without an object.
+ * Returns a hash of 31 bits (FNV-1a). Equal trace ids have equal hashes, different ones rarely do. V8 stores integers
+ * of 31 bits without an object.
  */
 export function traceKeyOf(traceId: string): number {
   let key = 0x811c9dc5;

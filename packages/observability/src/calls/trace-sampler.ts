@@ -10,21 +10,28 @@ interface Rule {
 }
 
 /**
- * Digits at the end of a trace id that decide; W3C Trace Context defines those as random. As many as a number holds.
+ * Number of digits at the end of a trace id that decide. W3C Trace Context defines these digits as random. A number
+ * holds 13 hex digits exactly.
  */
 const DECIDING_DIGITS = 13;
 const RANGE = 16 ** DECIDING_DIGITS;
 
-/** Decides which traces are sampled. It decides by trace id, so that all samplers with the same ratio agree. */
+/**
+ * Decides which traces are sampled. The decision depends on the trace id, so that all samplers with the same ratio
+ * agree.
+ */
 export class TraceSampler {
-  /** True: every trace is sampled, so callers can skip `decide`. */
+  /** True if every trace is sampled, so that callers can skip `decide`. */
   readonly keepsAll: boolean;
-  /** True: a continued trace follows the sampled flag of its traceparent. */
+  /** True if a continued trace follows the sampled flag of its traceparent. */
   readonly parentBased: boolean;
   readonly #ratio: number;
   readonly #rules: readonly Rule[];
   readonly #perSecond: number | undefined;
-  /** Token bucket: traces that may begin now, and when that was computed, in milliseconds on the monotonic clock. */
+  /**
+   * Number of traces that may begin now (a token bucket). It was computed at `#countedAt`, in milliseconds on the
+   * monotonic clock.
+   */
   #tokens: number;
   #countedAt = Number.NEGATIVE_INFINITY;
 
@@ -46,7 +53,7 @@ export class TraceSampler {
     return this.keepsAll || (this.decide(traceId, name, service) && this.#takesOne(nowMs));
   }
 
-  /** Decides without the rate limit. */
+  /** Decides for a trace id, without the rate limit. */
   decide(traceId: string, name: string, service: string): boolean {
     const ratio = this.#ratioFor(name, service);
     if (ratio >= 1) return true;

@@ -3,19 +3,22 @@ import { type HistogramCounts, NOTHING_COUNTED, percentileOf } from "../metrics/
 
 /** Number of samples that a window spans: 5 minutes of samples every 5 s. */
 const WINDOW_SAMPLES = 60;
-/** Counts are copied at every so many samples. */
+/** Number of samples between two copies of the counts. */
 const COPY_EVERY = 12;
-/** Disconnected workers are also forgotten at this number, because nothing is sampled while metrics are off. */
+/**
+ * Disconnected workers are forgotten when a sample is taken. They are also forgotten at this number of workers, because
+ * no samples are taken while metrics are off.
+ */
 const MAX_WORKERS = 1_000;
 
-/** Calls of one worker in the last 5 to 6 minutes, or since it connected. */
+/** Figures of the calls of one worker in the last 5 to 6 minutes, or since it connected. */
 export interface WorkerCallFigures {
   readonly calls: number;
   /** Failed calls, including timeouts and cancellations. */
   readonly errors: number;
   readonly error_rate: number;
   readonly rate_per_second: number;
-  /** Null without calls. */
+  /** Null if there were no calls. */
   readonly p95_ms: number | null;
   readonly window_seconds: number;
 }
@@ -31,7 +34,7 @@ class WorkerStats {
   calls = 0;
   errors = 0;
   readonly durations = new DurationHistogram();
-  /** Oldest first; at most WINDOW_SAMPLES / COPY_EVERY + 1. */
+  /** Copies of the counts, oldest first. There are at most WINDOW_SAMPLES / COPY_EVERY + 1. */
   readonly copies: Counts[];
 
   constructor(nowMs: number) {
@@ -43,7 +46,10 @@ class WorkerStats {
   }
 }
 
-/** Counts the ended calls of each connected worker. On the hot path. Times are monotonic milliseconds. */
+/**
+ * Counts the ended calls of each connected worker. It is on the hot path. Times are milliseconds on the monotonic
+ * clock.
+ */
 export class WorkerCalls {
   readonly #byWorker = new Map<string, WorkerStats>();
   readonly #isConnected: (workerId: string) => boolean;
@@ -63,7 +69,7 @@ export class WorkerCalls {
     stats.durations.record(durationMs);
   }
 
-  /** Called every 5 s. Forgets disconnected workers. */
+  /** Takes a sample. Called every 5 s. Forgets disconnected workers. */
   sample(): void {
     const copies = ++this.#samples % COPY_EVERY === 0;
     this.#forget();
@@ -78,7 +84,7 @@ export class WorkerCalls {
     for (const id of this.#byWorker.keys()) if (!this.#isConnected(id)) this.#byWorker.delete(id);
   }
 
-  /** Returns undefined if the worker has run no call. */
+  /** Returns the figures of a worker; undefined if it has run no call. */
   figures(workerId: string): WorkerCallFigures | undefined {
     const stats = this.#byWorker.get(workerId);
     const from = stats?.copies[0];
@@ -97,7 +103,7 @@ export class WorkerCalls {
     };
   }
 
-  /** A call may end after its worker has disconnected. */
+  /** Adds counters for a worker. Returns undefined if it has disconnected, because a call may end after that. */
   #add(workerId: string): WorkerStats | undefined {
     if (!this.#isConnected(workerId)) return undefined;
     if (this.#byWorker.size >= MAX_WORKERS) this.#forget();

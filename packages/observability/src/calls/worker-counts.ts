@@ -1,6 +1,9 @@
 import type { Directory, Undo } from "@svc-runtime/engine/module";
 
-/** Workers that connected and disconnected since the engine started, without consoles, CLI commands and modules. */
+/**
+ * Counts the workers that connected and disconnected since the engine started. Consoles, CLI commands and modules are
+ * not counted.
+ */
 export class WorkerCounts {
   spawns = 0;
   deaths = 0;
@@ -20,7 +23,7 @@ export class WorkerCounts {
     return this.#directory.onChange(({ kind, id, op }) => {
       if (kind !== "worker") return;
       if (op === "removed") this.#onDisconnected(id);
-      // A worker is counted when it has introduced itself.
+      // A worker is counted when it has sent its name and kind.
       else if (!this.#connected.has(id) && this.#directory.workerById(id)?.internal === false) this.#onConnected(id);
     });
   }

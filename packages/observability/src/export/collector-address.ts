@@ -6,7 +6,7 @@ export type Protocol = "grpc" | "http/protobuf" | "http/json";
 export interface CollectorAddress {
   readonly signal: Signal;
   readonly protocol: Protocol;
-  /** HTTP: the whole URL. gRPC: host and port. */
+  /** The whole URL for HTTP; host and port for gRPC. */
   readonly url: string;
   readonly isTls: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,7 +20,10 @@ export function protocolOf({ protocol, endpoint }: Pick<ObservabilityConfig, "pr
   return protocol ?? (new URL(endpoint).port === OTLP_HTTP_PORT ? "http/protobuf" : "grpc");
 }
 
-/** Returns the address for a signal. An HTTP endpoint is the base URL of the paths, as in OpenTelemetry's exporters. */
+/**
+ * Returns the address for a signal. For HTTP, the endpoint is the base URL to which the signal's path is added, as in
+ * OpenTelemetry's exporters.
+ */
 export function collectorAddress(
   config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">,
   signal: Signal,

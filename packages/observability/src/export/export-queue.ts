@@ -4,16 +4,16 @@ import type { DropCounter } from "../telemetry-records.ts";
 
 export type SendResult =
   | { readonly kind: "sent"; readonly rejected: number }
-  /** The collector is down, slow or overloaded: try the same request again later. */
+  /** The collector is down, slow or overloaded. The same request is sent again later. */
   | { readonly kind: "retry"; readonly message: string }
-  /** An unexpected response: try a few more times. */
+  /** The response was unexpected. The same request is sent a few more times. */
   | { readonly kind: "unexpected"; readonly message: string }
   /** The collector will never accept this request. */
   | { readonly kind: "refused"; readonly message: string };
 
 /** Sends records to a collector, one request at a time. */
 export interface Sender<T> {
-  /** Never rejects. Takes a few seconds at most. */
+  /** Sends a batch. It never rejects, and takes 10 s at most. */
   send(records: readonly T[]): Promise<SendResult>;
   close(): void;
 }
@@ -23,13 +23,13 @@ export interface ExportQueueOptions<T> {
   readonly sizeOf: (record: T) => number;
   readonly maxBytes: number;
   readonly batchSize: number;
-  /** How long a record waits for others, in milliseconds. */
+  /** Maximum time that a record waits for others before it is sent, in milliseconds. */
   readonly flushMs: number;
-  /** Called before the first request, because the libraries are large. */
+  /** Creates the sender. Called before the first request, because the libraries that it loads are large. */
   readonly openSender: () => Promise<Sender<T>>;
   readonly drops: DropCounter;
   readonly clock: Clock;
-  /** Called with the reason when exports start to fail, and without one when they work again. */
+  /** Called with a reason when requests start to fail, and with undefined when they succeed again. */
   readonly onStateChange?: ((reason: string | undefined) => void) | undefined;
 }
 
@@ -47,24 +47,26 @@ export interface ExportState {
   readonly last_success_ms?: number;
 }
 
-/** Maximum size of one request: gRPC collectors accept 4 MiB by default. */
+/** Maximum size of one request, in bytes. gRPC collectors accept 4 MiB by default. */
 const MAX_BATCH_BYTES = 2 * 1024 * 1024;
-/** Pause after a failed request. The jitter keeps engines that failed together from retrying together. */
+/**
+ * Pause after a failed request. The jitter prevents that several engines retry at the same time after a common failure.
+ */
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 };
 const MAX_UNEXPECTED_RESPONSES = 5;
 const FAILING_AFTER = 5;
 
 /**
- * A queue of records for a collector. It is limited by bytes; the oldest records are dropped first. `add` never waits.
- * While the collector is unavailable the queue fills, and is sent in order when it is back.
+ * A queue of records for a collector. Its size in bytes is limited; the oldest records are dropped first. `add` never
+ * waits. While the collector is unavailable, records are queued. They are sent in order when it is available again.
  */
 export class ExportQueue<T> {
   readonly #options: ExportQueueOptions<T>;
-  /** Valid from `#head`. */
+  /** Queued records. Those before `#head` were already sent or dropped. */
   #waiting: T[] = [];
   #head = 0;
   #bytes = 0;
-  /** The batch in flight or to be retried. */
+  /** The batch that is in flight or that is sent again. */
   #batch: readonly T[] = [];
   #sender: Sender<T> | undefined;
   #sending: Promise<void> | undefined;
@@ -117,13 +119,13 @@ export class ExportQueue<T> {
     else this.#cancelTimer ??= this.#options.clock.after(this.#options.flushMs, () => this.#sendNow());
   }
 
-  /** Sends what is left for at most `maxMs`; drops the rest. */
+  /** Sends the queued records for at most `maxMs`, and drops the rest. */
   async stop(maxMs: number): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
     let timer: NodeJS.Timeout | undefined;
     const isOver = new Promise<void>((resolve) => {
-      // Real time, because the caller that stops the engine waits in real time.
+      // Uses real time instead of the module's clock, because the caller that stops the engine waits in real time.
       timer = setTimeout(resolve, maxMs);
     });
     await Promise.race([this.#sendAll(), isOver]);
@@ -138,7 +140,7 @@ export class ExportQueue<T> {
     if (left > 0) this.#drop("shutdown", left);
   }
 
-  /** Resolves when the queue is empty or the collector fails. */
+  /** Resolves when the queue is empty or a request fails. */
   async #sendAll(): Promise<void> {
     await this.#sending;
     this.#cancelTimer?.();
@@ -177,7 +179,8 @@ export class ExportQueue<T> {
     const batch = this.#batch;
     if (batch.length === 0) return;
     const result = await this.#trySend(batch);
-    // The queue was stopped meanwhile and counted the batch as dropped, because its arrival is unknown.
+    // The queue was stopped during the request. It counted the batch as dropped, because it is not known whether the
+    // batch arrived.
     if (this.#batch !== batch) return;
     if (result.kind === "sent") {
       this.#lastSuccessMs = this.#options.clock.now();

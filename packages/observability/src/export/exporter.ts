@@ -6,7 +6,7 @@ import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSin
 import { collectorAddress } from "./collector-address.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
 
-/** Enough for the spans of a minute without a collector, at 500 per second. */
+/** Maximum size of queued spans, in bytes. It is enough for one minute without a collector, at 500 spans per second. */
 const SPANS_MAX_BYTES = 32 * 1024 * 1024;
 const LOGS_MAX_BYTES = 16 * 1024 * 1024;
 const METRICS_MAX_BYTES = 8 * 1024 * 1024;
@@ -16,8 +16,9 @@ const METRICS_PER_REQUEST = 256;
 const METRICS_FLUSH_MS = 100;
 /** Maximum time that a stop waits for the collector, in milliseconds. */
 const STOP_MS = 2_000;
-/** Approximate overhead of a log entry and of a metric point. */
+/** Approximate overhead of a log entry, in bytes. */
 const LOG_BYTES = 300;
+/** Approximate overhead of a metric point, in bytes. */
 const POINT_BYTES = 150;
 
 export interface ExporterParts {
@@ -33,8 +34,8 @@ export interface ExporterParts {
 }
 
 /**
- * Sends spans, logs and metrics to a collector over OTLP, depending on the config. The spans it receives are already
- * sampled. Pending spans are not sent, because a collector would consider them ended.
+ * Sends spans, logs and metrics to a collector over OTLP, depending on the config. It receives only spans that are
+ * already sampled. Pending spans are not sent, because a collector would consider them ended.
  */
 export class Exporter implements SpanSink, LogSink {
   readonly #spans: ExportQueue<SpanRecord> | undefined;
@@ -105,7 +106,7 @@ export class Exporter implements SpanSink, LogSink {
     this.#logs?.add(log);
   }
 
-  /** Sends what is left, including the current metrics, for at most two seconds. */
+  /** Sends the queued records and the current metrics, for at most two seconds. */
   async stop(): Promise<void> {
     this.#stopMetrics();
     this.#takeMetrics();
@@ -141,7 +142,7 @@ async function open<T>(
 
 const sizes = new WeakMap<LogRecord, number>();
 
-/** Cached, so that the size is the same when the entry is added and removed. */
+/** Returns the size of a log entry. It is cached, so that the same size is added and subtracted. */
 function sizeOfLog(log: LogRecord): number {
   let size = sizes.get(log);
   if (size === undefined) {

@@ -25,17 +25,20 @@ const SERVICES: Readonly<Record<Signal, readonly [name: string, path: string]>> 
  * loss.
  */
 const RETRYABLE: ReadonlySet<number> = new Set([1, 4, 10, 11, 14, 15]);
-/** Overloaded (temporary), or the message is too large (permanent). */
+/** Code for two cases: the collector is overloaded (temporary), or the message is too large (permanent). */
 const RESOURCE_EXHAUSTED = 8;
 const LAST_GRPC_CODE = 16;
 
-/** The library requires its own metrics, which are not collected here. */
+/** The library requires a description of metrics about itself. These metrics are not collected here. */
 const LIBRARY_METRICS = { name: "span" as const, countItems: (records: readonly unknown[]) => records.length };
 
 type Encode<T> = (records: readonly T[]) => object;
 type Delegate<T> = ReturnType<typeof createOtlpHttpExportDelegate<readonly T[], number>>;
 
-/** Sends with OpenTelemetry's libraries, which implement the transports, compression and retries within one request. */
+/**
+ * Creates a sender that uses OpenTelemetry's libraries. They implement the transports, compression, and retries within
+ * one request.
+ */
 export function openSender<T>(address: CollectorAddress, encode: Encode<T>): Sender<T> {
   let rejected = 0;
   const { signal, protocol } = address;
@@ -60,7 +63,7 @@ export function openSender<T>(address: CollectorAddress, encode: Encode<T>): Sen
       }),
     close() {
       abort();
-      // Resolves after the request in flight.
+      // `shutdown` resolves after the request in flight has ended, so it is not awaited.
       delegate.shutdown().catch(() => {});
     },
   };
@@ -145,7 +148,10 @@ function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number 
   }
 }
 
-/** The error's code is the HTTP status or the gRPC code of a response. Retryable HTTP errors have none. */
+/**
+ * Converts an error of the library. Its code is the HTTP status or the gRPC code of a response. Retryable HTTP errors
+ * have no code.
+ */
 function resultOf(error: Error & { readonly code?: unknown }): SendResult {
   const { code, message } = error;
   const text = message === "" ? `the collector responded with ${String(code)}` : message;

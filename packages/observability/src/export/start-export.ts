@@ -6,14 +6,14 @@ import type { Exporter, ExporterParts } from "./exporter.ts";
 
 export type ExportParts = Omit<ExporterParts, "config" | "clock" | "log">;
 
-/** Exports to a collector if the config names one. The spans it receives are already sampled. */
+/** Exports to a collector if the config names one. It receives only spans that are already sampled. */
 export interface Export extends SpanSink, LogSink {
   states(): readonly ExportState[];
   reconfigure(next: ObservabilityConfig): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Loads the exporter only if something is exported. */
+/** Starts the export. Loads the exporter only if the config exports a signal. */
 export async function startExport(
   context: Pick<ModuleContext<ObservabilityConfig>, "config" | "clock" | "log" | "reportHealth">,
   parts: ExportParts,
@@ -45,7 +45,7 @@ export async function startExport(
   };
 }
 
-/** Equal for configs that need the same exporter. */
+/** Returns a text that is equal for configs that need the same exporter. */
 function settingsOf(config: ObservabilityConfig): string {
   const { endpoint, protocol, headers, metrics_interval_seconds, logs_batch_size, logs_flush_interval_ms } = config;
   const exported = (["traces", "logs", "metrics"] as const).map((signal) => isExported(config, signal));
@@ -60,10 +60,13 @@ function settingsOf(config: ObservabilityConfig): string {
   ]);
 }
 
-/** The collector may restart within this time. */
+/** Failures up to this duration, in milliseconds, do not change the health, because the collector may be restarting. */
 const TOLERATED_MS = 30_000;
 
-/** Returns the health of `otel`. The engine works without a collector, so it is never worse than degraded. */
+/**
+ * Returns the health of the component `otel`. The engine works without a collector, so the status is never worse than
+ * degraded.
+ */
 function exportHealth(states: readonly ExportState[]): ComponentHealth | undefined {
   const failing = states.filter(({ failing_for_ms }) => (failing_for_ms ?? 0) > TOLERATED_MS);
   if (failing.length === 0) return undefined;

@@ -6,7 +6,7 @@ const LITTLE_SHARE = 0.01;
 /** A disk that does not respond within this time is unhealthy; milliseconds. */
 const DEADLINE_MS = 10_000;
 
-/** Health of the disk of the data folder, based on the last probe. */
+/** Health of the disk that contains the data folder, based on the last probe. */
 export class DiskHealth {
   readonly #folder: string;
   readonly #clock: Clock;

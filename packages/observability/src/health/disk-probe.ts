@@ -3,18 +3,18 @@ import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface DiskProbe {
-  /** Bytes that this user may still write. */
+  /** Bytes that the engine's user may still write. */
   readonly freeBytes: number;
-  /** 0 if the file system does not report it. */
+  /** Size of the disk in bytes; 0 if the file system does not report it. */
   readonly totalBytes: number;
   /** Why a write into the folder failed; undefined if it succeeded. */
   readonly writeProblem: string | undefined;
 }
 
-/** Rejects if the file system does not report on the folder. */
+/** Probes the disk of a folder. Rejects if the file system statistics cannot be read. */
 export type ProbeDisk = (folder: string) => Promise<DiskProbe>;
 
-/** Reads the file system statistics, and writes a small file that it removes at once. */
+/** Reads the file system statistics, then writes a small file and removes it. */
 export const probeDisk: ProbeDisk = async (folder) => {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, writeProblem: await writeProblem(folder) };
@@ -23,7 +23,10 @@ export const probeDisk: ProbeDisk = async (folder) => {
 /** File names that `writeProblem` uses. */
 const PROBE_FILE = /^health-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.probe$/;
 
-/** Removes probe files that a killed engine left behind. Never rejects: the next probe reports problems. */
+/**
+ * Removes probe files that a killed engine left behind. Never rejects, because the next probe reports problems of the
+ * disk.
+ */
 export async function removeStaleProbes(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   await Promise.all(

@@ -35,16 +35,19 @@ const checkSchema = () =>
 
 export interface HealthOptions {
   readonly config: () => ObservabilityConfig;
-  /** The caller starts and stops it. */
+  /** The event loop's lag. The caller of `startHealth` starts and stops the measurement. */
   readonly lag: Pick<EventLoopLag, "health">;
   readonly probeDisk?: ProbeDisk;
-  /** Default: the system clock, even if the modules have another: disks use real time. */
+  /**
+   * Clock for disk probes. Defaults to the system clock, even if the modules have another clock, because disks work in
+   * real time.
+   */
   readonly clock?: Clock;
 }
 
 /**
  * Reports the health of the disk and the event loop, and which signals are on. Checks all components every 10 s, so
- * that changes are logged. Provides `engine::health::check`. Returns the function that stops it.
+ * that changes are logged. Provides `engine::health::check`. Returns a function that stops the checks.
  */
 export function startHealth(context: ModuleContext<ObservabilityConfig>, options: HealthOptions): () => void {
   const { dataDir, identity, log } = context;
@@ -64,13 +67,13 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
     },
   });
   const probe = (): void => {
-    // Never rejects; a failure becomes the disk's health.
+    // `probe` never rejects, because it stores a failure as the disk's health.
     disk.probe().then(
       () => context.health(),
       (error: unknown) => log.error("health check failed", { error }),
     );
   };
-  // Removing the file of a running probe does no harm.
+  // This may remove the file of the probe that starts next. That does no harm.
   void removeStaleProbes(dataDir);
   probe();
   return every(clock, PROBE_MS, probe);
@@ -94,7 +97,9 @@ function checkOf(
   };
 }
 
-/** Reports which signals are on. Their stores and exporters may report a worse status of the same component. */
+/**
+ * Reports which signals are on. The stores and exporters of a signal may report a worse status for the same component.
+ */
 function reportSignals({ reportHealth }: ModuleContext<ObservabilityConfig>, config: () => ObservabilityConfig): void {
   const signals: readonly (readonly [string, string, (config: ObservabilityConfig) => boolean])[] = [
     ["spans", "enabled", ({ enabled }) => enabled],

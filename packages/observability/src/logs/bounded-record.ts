@@ -8,22 +8,22 @@ const MAX_KEY_CHARACTERS = 256;
 export const MAX_VALUE_CHARACTERS = 16 * 1024;
 const MAX_TOTAL_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 16;
-/** Approximate overhead of an object. */
+/** Approximate overhead of an object, in bytes. */
 const OBJECT_BYTES = 96;
 
 const CUT_MARK = "…[cut]";
 
 export function cutText(text: string, maxCharacters: number): string {
-  // A cut between the halves of a surrogate pair would leave half a character.
+  // A cut within a surrogate pair would leave half a character, so that half is removed.
   return text.length <= maxCharacters
     ? text
     : `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
 }
 
 /**
- * Limits the attributes of an entry: 128 attributes, keys of 256 characters, values of 16 Ki characters, 64 Ki
- * together, 16 levels deep. Anything beyond is omitted and `svc.truncated` is set. Returns the same object if it is
- * within the limits.
+ * Limits the attributes of an entry to: 128 attributes, keys of 256 characters, values of 16 Ki characters, 64 Ki
+ * characters in total, 16 levels of nesting. Anything beyond is omitted and `svc.truncated` is set. Returns the same
+ * object if it is within the limits.
  */
 export function boundAttributes(attributes: Attributes): Attributes {
   const budget = new Budget();
@@ -48,7 +48,7 @@ export function sizeOf(record: LogRecord): number {
   );
 }
 
-/** Returns the record with a body and attributes within the limits; the same object if it already is. */
+/** Returns the record with a body and attributes within the limits; the same object if they already are. */
 export function boundRecord(record: LogRecord): LogRecord {
   const attributes = boundAttributes(record.attributes);
   const resourceAttributes = boundAttributes(record.resource.attributes);
@@ -89,7 +89,7 @@ class Budget {
 }
 
 /**
- * Returns the attributes that fit, in order. Cuts long strings, and replaces objects that are too deep or too large.
+ * Returns as many attributes as fit, in order. Cuts long strings, and replaces objects that are too deep or too large.
  */
 function reduced(attributes: Attributes, keys: readonly string[]): Attributes {
   const kept: Record<string, AttributeValue> = Object.create(null);

@@ -4,7 +4,7 @@ import type { LogRecord } from "../telemetry-records.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 
-/** Maximum number of entries per window, because writing to a terminal takes the engine's time. */
+/** Maximum number of entries per window. The limit exists because the engine waits for each write to a terminal. */
 const MAX_PER_WINDOW = 100;
 const WINDOW_MS = 1_000;
 const MAX_DATA_CHARACTERS = 64 * 1024;
@@ -17,7 +17,10 @@ export class ConsoleEcho {
   #windowStartMs = Number.NEGATIVE_INFINITY;
   #shown = 0;
   #suppressed = 0;
-  /** True while this writes: the engine's own log lines come back as entries. */
+  /**
+   * True while this object writes a line. The engine's log lines become entries, so this prevents that an entry is
+   * written again.
+   */
   isWriting = false;
 
   constructor(parts: { readonly log: Logger; readonly clock: Clock; readonly redact: RedactAttributes }) {
@@ -79,7 +82,7 @@ export class ConsoleEcho {
   }
 }
 
-/** The logger has no level below debug. */
+/** Logger levels by severity. TRACE is written as debug, because the logger has no lower level. */
 const LEVELS = { TRACE: "debug", DEBUG: "debug", INFO: "info", WARN: "warn", ERROR: "error" } as const;
 
 const CONTROL_CHARACTERS =

@@ -9,16 +9,18 @@ import { rowOf } from "./log-row.ts";
 import type { LogSource, LogStore, LogStoreStats } from "./log-store.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Entries are written after this time, in milliseconds, or at this number. */
+/** Queued entries are written after this time, in milliseconds. */
 const FLUSH_MS = 1_000;
+/** Queued entries are also written at this number. */
 const FLUSH_COUNT = 1_000;
-/** Maximum number and size of entries that are queued or in flight; further ones are dropped and counted. */
+/** Maximum number of entries that are queued or in flight. Further ones are dropped and counted. */
 const MAX_QUEUED_COUNT = 20_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
-/** How often the limits are checked, in milliseconds, and how many entries are removed in one step. */
+/** Interval of the checks for entries over the limits, in milliseconds. */
 const TRIM_EVERY_MS = 30_000;
+/** Maximum number of entries that one step of a removal deletes. */
 const TRIM_ROWS = 500;
-/** The limits are checked early when this share of the maximum size was written. */
+/** A check runs early when this share of the maximum size was written since the last check. */
 const TRIM_AFTER_SHARE = 1 / 32;
 /** Maximum time that a stop waits for the disk, in milliseconds. */
 const STOP_LIMIT_MS = 2_000;
@@ -28,7 +30,7 @@ export interface DiskLimits {
   readonly maxAgeMs: number;
 }
 
-/** Stores log entries on disk. Queued entries are written before a query reads. */
+/** Stores log entries on disk. A query first writes the queued entries, so that it finds them. */
 export class DiskLogs implements LogStore {
   readonly kind = "disk";
   readonly #store: Store<LogProcedures>;
@@ -129,7 +131,7 @@ export class DiskLogs implements LogStore {
     return this.#flush();
   }
 
-  /** Removes what is over the limits, in steps between which other requests run. Never rejects. */
+  /** Removes the entries over the limits. It works in steps, so that other requests run in between. Never rejects. */
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
     this.#trimming = this.#trimSteps();
@@ -162,7 +164,7 @@ export class DiskLogs implements LogStore {
     cancel();
   }
 
-  /** Resolves when all entries added before are written or dropped. Never rejects. */
+  /** Resolves when all entries that were added before are written or dropped. Never rejects. */
   #flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -173,7 +175,7 @@ export class DiskLogs implements LogStore {
     this.#queuedBytes = 0;
     this.#inFlightCount += entries.length;
     this.#inFlightBytes += bytes;
-    // Up to a second after the real arrival, which is exact enough for the age.
+    // This time is up to a second after the real arrival, which is exact enough for the age limit.
     const arrivedMs = this.#ageNow();
     const written = this.#store
       .call(
@@ -207,7 +209,7 @@ export class DiskLogs implements LogStore {
     try {
       this.#stats = await this.#store.call("stats", undefined);
     } catch {
-      // The store logs its own errors; the old numbers stay.
+      // The store logs its own errors. The previous numbers stay in use.
     }
   }
 }
@@ -219,7 +221,7 @@ export interface DiskLogsParts {
   readonly log: Logger;
   readonly drops: DropCounter;
   readonly openStore: OpenStore;
-  /** Applied before anything is written. */
+  /** Masks secrets. It is applied to each entry before it is written. */
   readonly redact: RedactAttributes;
   readonly limits: DiskLimits;
 }

@@ -3,15 +3,15 @@ import type { LogRecord } from "../telemetry-records.ts";
 import { type LogFilter, NO_FILTER } from "./log-filter.ts";
 import { type RedactAttributes, redactRecord } from "./log-json.ts";
 
-/** Maximum number of shared label sets, and of characters in the key of one: less than 7 MB together. */
+/** Maximum number of shared label sets. With `MAX_KEY_CHARACTERS`, they use less than 7 MB together. */
 const MAX_SETS = 1_000;
 const MAX_KEY_CHARACTERS = 1_024;
 
 /** Facets that read only labels. */
 export const LABEL_FACETS: readonly string[] = ["level", "service", "function_id", "worker"];
-/** Attributes that these facets read, and filters by function and worker. */
+/** Attributes that the facets by function and worker read, and the filters by function and worker. */
 const ATTRIBUTES = ["svc.function_id", "function_id", "svc.worker.name", "svc.worker.id", "worker_id"] as const;
-/** Members of a filter that read only labels, or nothing of an entry. */
+/** Members of a filter that read only labels, and members that read nothing of an entry. */
 const LABEL_MEMBERS: ReadonlySet<string> = new Set<keyof LogFilter>([
   "severityMin",
   "levels",
@@ -36,14 +36,14 @@ export function filtersOnlyLabels(filter: LogFilter): boolean {
   );
 }
 
-/** The labels of an entry, or of many entries with the same ones: level, service, function and worker. */
+/** The labels of an entry: level, service, function and worker. Many entries with equal labels can share one set. */
 export class LabelSet {
-  /** A record with at least these members. */
+  /** A log record whose labels are those of the set. Its other members are not used. */
   readonly log: LogRecord;
   readonly key: string;
-  /** Number of entries that share it. */
+  /** Number of entries that share the set. */
   entries = 0;
-  /** Used while entries are counted: faster than a map. */
+  /** Intermediate count while entries are counted. A member of the set is faster than a map. */
   count: { readonly tally: object; readonly matches: boolean; more: number } | undefined;
   #shown: LogRecord | undefined;
   #redact: RedactAttributes | undefined;
@@ -53,7 +53,7 @@ export class LabelSet {
     this.key = key;
   }
 
-  /** Returns the record as it may be shown. The result is cached for the last `redact`. */
+  /** Returns the record with secrets masked by `redact`. The result is cached for the last `redact`. */
   shown(redact: RedactAttributes): LogRecord {
     if (this.#shown === undefined || this.#redact !== redact) {
       this.#shown = redactRecord(this.log, redact);
@@ -68,8 +68,8 @@ export class LabelSets {
   readonly #sets = new Map<string, LabelSet>();
 
   /**
-   * Returns the label set of an entry, until `release`. Undefined if there are too many, or if an attribute is too long
-   * or not a string.
+   * Returns the label set of an entry, which the entry uses until `release`. Returns undefined in two cases: there are
+   * too many sets, or an attribute is too long or not a string.
    */
   share(log: LogRecord): LabelSet | undefined {
     const key = keyOf(log);
@@ -84,14 +84,14 @@ export class LabelSets {
     return labels;
   }
 
-  /** Called once for each entry that no longer needs it. */
+  /** Called once for each entry that no longer needs the set. */
   release(labels: LabelSet): void {
     labels.entries -= 1;
     if (labels.entries === 0) this.#sets.delete(labels.key);
   }
 }
 
-/** Returns the label set of an entry that does not share it. */
+/** Returns a label set for an entry that does not share one. */
 export function ownLabels(log: LogRecord): LabelSet {
   return new LabelSet(onlyLabels(log));
 }
@@ -114,7 +114,7 @@ function onlyLabels({ severityNumber, severityText, resource, attributes: all }:
   };
 }
 
-/** Returns the same key only for the same labels. */
+/** Returns a key that is equal for equal labels only. */
 function keyOf({ severityNumber, severityText, resource, attributes }: LogRecord): string | undefined {
   let key = `${severityNumber}${severityText}${keyPart(resource.service)}${keyPart(resource.workerId)}`;
   for (const name of ATTRIBUTES) {
@@ -129,7 +129,7 @@ function keyOf({ severityNumber, severityText, resource, attributes }: LogRecord
   return key.length > MAX_KEY_CHARACTERS ? undefined : key;
 }
 
-/** The length separates the value from the next one, whatever it contains. */
+/** Puts the length before the value, so that the value cannot run into the next one, whatever it contains. */
 function keyPart(value: string | undefined): string {
   return value === undefined ? "-" : `${value.length}:${value}`;
 }

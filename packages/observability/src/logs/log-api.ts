@@ -29,7 +29,7 @@ import { SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
 const MAX_EXPORTS = 8;
-/** Number of imported entries after which the import waits for the disk. */
+/** Number of imported entries after which the import waits until they are on disk. */
 const IMPORT_STEP = 1_000;
 export interface LogApiParts {
   readonly context: Pick<
@@ -39,16 +39,19 @@ export interface LogApiParts {
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
-  /** Uses the current config. */
+  /** Returns the redacted keys of the current config. */
   readonly redactKeys: () => readonly string[];
   readonly drops: DropCounter;
   readonly add: (log: LogRecord) => void;
 }
 
-/** Maximum time of a query for another engine, of which an answer needs at most two: answers are awaited for 500 ms. */
+/**
+ * Maximum time of a query for another engine, in milliseconds. The other engine waits 500 ms for an answer, and an
+ * answer needs two queries at most.
+ */
 const ANSWER_LIMIT_MS = 200;
 
-/** Implements `engine::logs::*`. Loaded when the first of these functions is called. */
+/** Implements `engine::logs::*`. It is loaded when one of these functions is called for the first time. */
 export class LogApi {
   readonly #parts: LogApiParts;
   readonly #queries: LogQueries;
@@ -62,7 +65,7 @@ export class LogApi {
     this.#tail = new LogTail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
   }
 
-  /** Answers a question of a node of the cluster. Returns JSON. */
+  /** Answers a question of another node of the cluster. Returns JSON. */
   async answer(question: unknown): Promise<string> {
     this.#answers ??= this.#openAnswers();
     return (await this.#answers).answer(question);
@@ -212,14 +215,14 @@ export class LogApi {
       throw new CallError("overloaded", `the limit of ${MAX_EXPORTS} concurrent exports of log entries is reached`);
     const channel = this.#parts.context.createChannel(ownedBy);
     this.#exports.add(channel);
-    // Never rejects.
+    // The promise of `writeLines` never rejects.
     void writeLines(channel.takeWriter(), logLines(this.#queries, request), this.#parts.context.clock).then(() =>
       this.#exports.delete(channel),
     );
     return { lines: channel.readerRef };
   }
 
-  /** Lines are independent: an invalid line does not affect others. */
+  /** Imports entries, one per line. An invalid line does not affect the others. */
   async import({ lines, format }: ImportInput): Promise<unknown> {
     const { context, drops, add, store } = this.#parts;
     const { clock } = context;
@@ -233,8 +236,8 @@ export class LogApi {
       for (const record of read.records) {
         add(record);
         imported += 1;
-        // Otherwise an import would fill the bounded disk queue faster than it is written, and entries would be
-        // dropped.
+        // Waits regularly, because otherwise the import would fill the bounded disk queue faster than it is written,
+        // and entries would be dropped.
         if (imported % IMPORT_STEP === 0) await store.flush();
       }
       refused += read.refused;
@@ -253,7 +256,10 @@ export class LogApi {
     for (const channel of this.#exports) channel.close("svc-observability is stopping");
   }
 
-  /** Undefined on an engine that is alone. Throws for a filter that is not valid, which nodes would not answer. */
+  /**
+   * Returns undefined on an engine that is in no cluster. Throws for an invalid filter, because nodes would not answer
+   * it.
+   */
   async #merged(filter: LogFilterInput): Promise<MergedLogs | undefined> {
     const { nodes } = this.#parts.context;
     if (nodes === undefined) return undefined;
@@ -292,7 +298,7 @@ function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** Names come from users: an object without a prototype accepts them all. */
+/** Returns an object without a prototype, because names come from users and one may be `__proto__`. */
 function recordOf<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
   const record: Record<string, T> = Object.create(null);
   for (const [name, value] of entries) record[name] = value;

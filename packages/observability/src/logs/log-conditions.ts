@@ -3,14 +3,17 @@ import type { LogFilter } from "./log-filter.ts";
 import { searchable } from "./log-row.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 
-/** Maximum number of trigrams of a text in an index query. Results are compared with the whole text anyway. */
+/**
+ * Maximum number of trigrams of a text in an index query. A few suffice, because results are compared with the whole
+ * text anyway.
+ */
 const MAX_TRIGRAMS = 24;
 
 export interface Conditions {
-  /** Conditions joined with `AND`; `1` without any. */
+  /** Conditions joined with `AND`; `1` if there are none. */
   readonly where: string;
   readonly parameters: readonly SqlValue[];
-  /** True: the SQL conditions are equivalent to the filter, so results need no further check. */
+  /** True if the SQL conditions are equivalent to the filter, so that results need no further check. */
   readonly isExact: boolean;
 }
 
@@ -22,7 +25,7 @@ export function conditionsOf(filter: LogFilter): Conditions {
     parts.push(sql);
     parameters.push(...values);
   };
-  // Whole milliseconds; the caller checks the fraction.
+  // The columns contain whole milliseconds. The caller checks the fraction.
   if (filter.startMs !== undefined) add("time_ms >= ?", Math.floor(filter.startMs));
   if (filter.endMs !== undefined) add("time_ms <= ?", Math.floor(filter.endMs));
   if (filter.traceId !== undefined) add("trace_id = ?", filter.traceId);

@@ -49,7 +49,10 @@ export function logFilterOf({ query, ...given }: LogFilterInput, redactKeys: rea
   return withQuery(given, read.query, redactKeys);
 }
 
-/** Members of which both values can hold at once only as a group. */
+/**
+ * Members that hold one value. If the query sets one that is already set, both must match, so the second becomes a
+ * group.
+ */
 const SINGLE = [
   ...(["levels", "services", "worker", "function_id", "trace_id", "span_id", "text", "exclude"] as const),
 ];
@@ -96,7 +99,7 @@ function filterOf(input: LogMembersInput, groups: readonly LogFilterGroup[], red
   };
 }
 
-/** Both members narrow the result: a level must be in each that is given. */
+/** Returns the levels that are in both members, because an entry must match each member that is given. */
 function levelsOf({ levels, severity_text }: LogMembersInput): readonly string[] | undefined {
   const one = severity_text == null ? undefined : levelOf(severity_text);
   const several = levels?.map(levelOf);
@@ -104,7 +107,7 @@ function levelsOf({ levels, severity_text }: LogMembersInput): readonly string[]
   return several === undefined || several.includes(one) ? [one] : [];
 }
 
-/** Accepts all spellings that loggers use. */
+/** Returns the level for any spelling that loggers use. */
 function levelOf(name: string): string {
   const severity = severityNumberOf(name);
   if (severity === undefined) return name.toUpperCase();

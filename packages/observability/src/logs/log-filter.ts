@@ -14,12 +14,12 @@ export interface LogFilter {
   readonly traceId: string | undefined;
   readonly spanId: string | undefined;
   readonly severityMin: number | undefined;
-  /** Upper case; undefined: all levels. */
+  /** Level names in upper case; undefined for all levels. */
   readonly levels: readonly string[] | undefined;
   readonly services: readonly string[] | undefined;
   readonly worker: string | undefined;
   readonly functionId: string | undefined;
-  /** Lower case, not empty. */
+  /** Text to find, in lower case and not empty. */
   readonly text: string | undefined;
   readonly regex: string | undefined;
   readonly filters: readonly Filter[];
@@ -28,12 +28,13 @@ export interface LogFilter {
   /** The parts of a query that the other members cannot express. */
   readonly groups: readonly LogFilterGroup[];
   /**
-   * Keys whose values are masked and not found. Sent with each filter, so that a change applies at once, on disk too.
+   * Keys whose values are masked and cannot be found. They are part of each filter, so that a change of the config
+   * applies at once, also in the thread that reads the disk.
    */
   readonly redactKeys: readonly string[];
 }
 
-/** Matches if one of the filters matches; if negated, if none does. */
+/** A group matches if one of its filters matches. A negated group matches if none of them does. */
 export interface LogFilterGroup {
   readonly negated: boolean;
   readonly any: readonly LogFilter[];
@@ -60,7 +61,10 @@ export const NO_FILTER: LogFilter = {
 
 export type LogMatcher = (log: LogRecord) => boolean;
 
-/** Returns a function that selects matching entries in order. Throws the error of `refuse` if the regex times out. */
+/**
+ * Returns a function that selects the matching entries, in order. That function throws the error of `refuse` if the
+ * regular expression times out.
+ */
 export function logSelector(
   filter: LogFilter,
   refuse: (message: string) => Error,
@@ -126,18 +130,21 @@ export function functionOf(log: LogRecord): string | undefined {
   return stringOrNone(attributeOf(log.attributes, "svc.function_id"));
 }
 
-/** Returns the worker's own name, or else the service name. */
+/** Returns the worker's own name, or the service name if there is none. */
 export function workerOf(log: LogRecord): string {
   return stringOrNone(attributeOf(log.attributes, "svc.worker.name")) ?? log.resource.service;
 }
 
-/** Yields what `text` searches: the body, then each attribute value. */
+/** Yields the texts that the filter `text` searches: the body, then each attribute value. */
 export function* searchedTexts(log: LogRecord): Generator<string> {
   yield log.body;
   for (const value of Object.values(log.attributes)) if (value !== null) yield textOfValue(value);
 }
 
-/** Masks only entries that contain the text, unless the text may be part of the mask. */
+/**
+ * Returns whether the masked entry contains the text. Masks only entries that contain the text unmasked, because
+ * masking is slow. A text with `*` may be part of the mask, so it is always compared with the masked entry.
+ */
 function showsText(log: LogRecord, lower: string, redact: RedactAttributes): boolean {
   return (lower.includes("*") || containsText(log, lower)) && containsText(redactRecord(log, redact), lower);
 }
@@ -151,7 +158,7 @@ function conditionCheck(condition: CompiledFilter): LogMatcher {
   return (log) => condition.matches(fieldOf(log, condition.key)) !== condition.negated;
 }
 
-/** Returns a field by its JSON name, a resource attribute by `resource.NAME`, or an attribute. */
+/** Returns a field by its JSON name, a resource attribute by `resource.NAME`, or an attribute by its name. */
 export function fieldOf(log: LogRecord, key: string): AttributeValue | undefined {
   const field = FIELDS.get(key);
   if (field !== undefined) return field(log) ?? attributeOf(log.attributes, key);
@@ -181,12 +188,12 @@ const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined
   ["function", (log) => functionOf(log)],
 ]);
 
-/** Returns the id of the connection that the entry came over, if it is known. */
+/** Returns the id of the connection over which the entry arrived, if it is known. */
 export function workerIdOf(log: LogRecord): string | undefined {
   return log.resource.workerId ?? stringOrNone(attributeOf(log.attributes, "svc.worker.id"));
 }
 
-/** Converts a bound to nanoseconds, clamped to the range that entries can have. */
+/** Converts a bound to nanoseconds, limited to the range that entries can have. */
 export function nanosOfStart(startMs: number): bigint {
   return nanosOfBound(startMs, Math.ceil);
 }

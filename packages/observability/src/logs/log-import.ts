@@ -29,7 +29,10 @@ const line = z.object({
   instrumentation_scope_version: z.string().nullish(),
 });
 
-/** Parses a line in our export format or in the published format. Returns undefined if the line is no entry. */
+/**
+ * Parses a line in our export format, or in the format of the specification. Returns undefined if the line is not an
+ * entry.
+ */
 export function recordOfLine(text: string, nowMs: number): LogRecord | undefined {
   const parsed = line.safeParse(parseLine(text));
   if (!parsed.success) return undefined;
@@ -50,7 +53,7 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
     severityNumber,
     severityText: severityTextOf(severityNumber),
     body: log.body,
-    // It is parsed JSON, so every value in it is a valid attribute value.
+    // The attributes are parsed JSON, so each value is a valid attribute value.
     attributes: (log.attributes ?? {}) as Record<string, AttributeValue>,
     traceId: validTraceId(log.trace_id),
     spanId: validSpanId(log.span_id),
@@ -64,7 +67,10 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
   };
 }
 
-/** Returns the entries of one OTLP/JSON request, and the number of rejected ones; an invalid line counts as one. */
+/**
+ * Returns the entries of one OTLP/JSON request, and the number of rejected ones. An invalid line counts as one rejected
+ * entry.
+ */
 export function recordsOfOtlp(
   text: string,
   options: { readonly nowMs: number; readonly drops: DropCounter },

@@ -3,15 +3,18 @@ import { type LogRecord, type LogSink, NODE_ATTRIBUTE } from "../telemetry-recor
 import { boundRecord } from "./bounded-record.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Maximum number of remembered ids of entries that may arrive on two paths; the oldest are forgotten first. */
+/** Maximum number of remembered entry ids, for entries that may arrive twice. The oldest are forgotten first. */
 const MAX_REMEMBERED_IDS = 4_096;
-/** An SDK gives each log line an id, in its output and in its telemetry frame, so that the entry is stored once. */
+/**
+ * Attribute with the id of a log line. An SDK writes it both to the worker's output and to the telemetry frame, so that
+ * the entry is stored once.
+ */
 const LOG_ID = "svc.log.id";
 
-/** Called for each stored entry. Must not block, throw or wait. */
+/** Called for each stored entry. It must not block or throw. */
 export type LogListener = (entry: StoredLog) => void;
 
-/** The single entry point for log entries: bounds and deduplicates them, assigns ids, and calls the listeners. */
+/** Receives all log entries. Limits their size, drops duplicates, assigns ids, and calls the listeners. */
 export class LogIntake implements LogSink {
   readonly #listeners: readonly LogListener[];
   readonly #remembered = new RecentIds(MAX_REMEMBERED_IDS);
@@ -23,7 +26,7 @@ export class LogIntake implements LogSink {
   constructor(options: {
     readonly firstId: number;
     readonly samplingRatio: number;
-    /** Name of this node of a cluster; undefined for an engine that is alone. */
+    /** Name of this node of the cluster; undefined if the engine is in no cluster. */
     readonly node?: string | undefined;
     readonly listeners: readonly LogListener[];
   }) {
@@ -37,7 +40,7 @@ export class LogIntake implements LogSink {
     this.#samplingRatio = ratio;
   }
 
-  /** Returns false for a duplicate. */
+  /** Adds an entry. Returns false if it is a duplicate. */
   add(log: LogRecord): boolean {
     if (this.#isDuplicate(log)) return false;
     if (!this.#isSampled(log)) return true;
@@ -52,7 +55,10 @@ export class LogIntake implements LogSink {
     return { ...log, resource: { ...resource, attributes: { ...resource.attributes, [NODE_ATTRIBUTE]: this.#node } } };
   }
 
-  /** Compares only the id: the output line has the worker's name from the config, and the frame the worker's own. */
+  /**
+   * Compares only the ids, because the worker's name differs: the output line has the name from the config, the frame
+   * the worker's own name.
+   */
   #isDuplicate({ attributes }: LogRecord): boolean {
     const id = attributes[LOG_ID];
     if (typeof id !== "string" || id.length > 64) return false;
@@ -61,7 +67,7 @@ export class LogIntake implements LogSink {
     return false;
   }
 
-  /** Entries of one trace are sampled together. */
+  /** Decides by the trace id, so that all entries of a trace are sampled or none. */
   #isSampled({ traceId }: LogRecord): boolean {
     if (this.#samplingRatio >= 1) return true;
     const share = traceId === undefined ? Math.random() : Number.parseInt(traceId.slice(-8), 16) / 0x1_0000_0000;

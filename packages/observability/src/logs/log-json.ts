@@ -4,7 +4,10 @@ import { type LogRecord, millisOf, NODE_ATTRIBUTE } from "../telemetry-records.t
 import { isFatal } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** An entry in results, triggers and the stream: the specification's fields, the published ones, then ours. */
+/**
+ * An entry in results, triggers and the stream. The specification's fields come first, then those of published clients,
+ * then our own.
+ */
 export interface LogJson {
   /** Rounded, like all JSON numbers; `timestamp_unix_nano_text` is exact. */
   readonly timestamp_unix_nano: number;
@@ -25,7 +28,7 @@ export interface LogJson {
   readonly timestamp_ms: number;
   /** True for severity numbers from 21, whose `severity_text` is ERROR. */
   readonly fatal?: true;
-  /** Node of the cluster that stores the entry; its name is part of the id then. */
+  /** Node of the cluster that stores the entry. If it is set, `id` contains its name. */
   readonly node?: string;
 }
 
@@ -67,7 +70,10 @@ export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJs
   };
 }
 
-/** Returns the record as it may be shown, searched and stored on disk. The body is not masked. */
+/**
+ * Returns the record with masked attributes. It is shown, searched and stored on disk in this form. The body is not
+ * masked.
+ */
 export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecord {
   return {
     ...log,
@@ -79,8 +85,8 @@ export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecor
 const redactions = new WeakMap<readonly string[], RedactAttributes>();
 
 /**
- * Masks the values of these keys. For queries, which the store's thread receives only with the keys. Returns the same
- * function for the same list, because queries need it for each slice.
+ * Returns a function that masks the values of these keys. Queries use it, because the store's thread receives only the
+ * keys. Returns the same function for the same list, because queries need it for each slice.
  */
 export function redactionOf(keys: readonly string[]): RedactAttributes {
   let redaction = redactions.get(keys);

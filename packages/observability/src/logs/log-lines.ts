@@ -21,7 +21,7 @@ const CSV_COLUMNS = [
 ] as const;
 const NANOS_PER_MS = 1_000_000n;
 
-/** Yields all matches as lines in the format. In OTLP/JSON one line is a request with up to 500 entries. */
+/** Yields all matches as lines in the format. In OTLP/JSON, one line is a request with up to 500 entries. */
 export async function* logLines(
   queries: LogQueries,
   request: {
@@ -68,7 +68,7 @@ export function csvCell(text: string): string {
   return `"${safe.replaceAll('"', '""')}"`;
 }
 
-/** ISO 8601 with nine fractional digits. */
+/** Formats a time as ISO 8601 with nine fractional digits. */
 function isoNanos(timeUnixNano: bigint): string {
   const seconds = new Date(Number(timeUnixNano / NANOS_PER_MS)).toISOString().slice(0, -".000Z".length);
   return `${seconds}.${String(timeUnixNano % 1_000_000_000n).padStart(9, "0")}Z`;

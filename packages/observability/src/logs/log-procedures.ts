@@ -43,7 +43,7 @@ export interface LogProcedures {
   readonly page: Procedure<PageRequest, PageSlice>;
   readonly tally: Procedure<TallyRequest, TallySlice>;
   readonly get: Procedure<number, StoredLog | undefined>;
-  /** Returns true if there is more to remove. */
+  /** Removes entries. Returns true if there may be more to remove. */
   readonly trim: Procedure<TrimRequest, boolean>;
   readonly clear: Procedure<undefined, void>;
   readonly stats: Procedure<undefined, LogFileStats>;
@@ -119,7 +119,8 @@ export function openProcedures(database: Database): LogProcedures {
       for (const [service, { count, bytes }] of sources) countSource.run(service, count, bytes);
     }),
     page: read((request) => {
-      // One row more than the limit shows that there is another page. An exact filter needs no further rows.
+      // Reads one row more than the limit, which shows whether there is another page. If the SQL is exact, no further
+      // rows are needed.
       const rows = conditionsOf(request.filter).isExact ? Math.min(request.rows, request.limit + 1) : request.rows;
       const { matching, next } = scan({ ...request, rows });
       if (matching.length <= request.limit) return { entries: matching, next };
@@ -151,7 +152,7 @@ export function openProcedures(database: Database): LogProcedures {
       return row === undefined ? undefined : entryOf(row);
     }),
     trim: write(({ maxBytes, oldestMs, rows }) => {
-      // In order of arrival, so the search ends at the first entry that is recent enough.
+      // The rows are in order of arrival, so the search ends at the first entry that is recent enough.
       const first = database.prepare<LogRow>("SELECT * FROM logs ORDER BY id LIMIT ?").all(rows);
       const young = first.findIndex((row) => row.arrived_ms >= oldestMs);
       const old = young < 0 ? first : first.slice(0, young);
@@ -161,7 +162,7 @@ export function openProcedures(database: Database): LogProcedures {
       }
       if (usedBytes() <= maxBytes) return false;
       const largest = largestSource.get();
-      // A source that has more than half of the size is trimmed before the others.
+      // If one source has more than half of the total size, its entries are removed first.
       const isDominant = largest !== undefined && largest.sources > 1 && largest.bytes * 2 > largest.all_bytes;
       const oldest = isDominant
         ? database

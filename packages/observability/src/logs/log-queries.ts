@@ -7,12 +7,15 @@ import type { LogOrder, LogPosition, LogSource, LogStore, TallyRequest } from ".
 import { positionOf, Tally } from "./log-tally.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Entries that are searched in one turn of the event loop, and by one request to the store's thread. */
+/**
+ * Number of entries that are searched in one turn of the event loop (memory) or by one request to the store's thread
+ * (disk).
+ */
 const ROWS_PER_SLICE = { memory: 250, disk: 2_000 } as const;
-/** Maximum time of one query in milliseconds; then it returns a partial result. */
+/** Maximum time of one query, in milliseconds. After it, the query returns a partial result. */
 const QUERY_LIMIT_MS = 10_000;
 
-/** Approximate maximum size of one list, in bytes. Further entries are on the next page. */
+/** Approximate maximum size of one list, in bytes. Entries beyond it are on the next page. */
 export const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 const cursorParts = z.tuple([z.string().regex(/^\d{1,20}$/), z.int().min(0)]);
@@ -27,20 +30,20 @@ export interface TallyOptions {
   readonly histogram?: TallyRequest["histogram"];
 }
 
-/** Runs queries in slices, so that nothing else is delayed. */
+/** Runs queries in slices, so that other work is not delayed. */
 export class LogQueries {
   readonly #store: LogStore;
   readonly #clock: Clock;
   readonly #limitMs: number;
 
-  /** `limitMs`: maximum time of a query; default 10 s. */
+  /** `limitMs` is the maximum time of a query in milliseconds; the default is 10 s. */
   constructor(parts: { readonly store: LogStore; readonly clock: Clock; readonly limitMs?: number }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#limitMs = parts.limitMs ?? QUERY_LIMIT_MS;
   }
 
-  /** Returns a page of matches after `after`, without the first `skip`. */
+  /** Returns a page of matches after the position `after`, without the first `skip` matches. */
   async page(query: {
     readonly filter: LogFilter;
     readonly order: LogOrder;

@@ -5,7 +5,7 @@ import { severityTextOf, validSeverityNumber } from "./severity.ts";
 const NO_ATTRIBUTES: Attributes = Object.freeze(Object.create(null) as Record<string, never>);
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
-/** Maximum time that OTLP's unsigned 64-bit nanoseconds can hold, in milliseconds: the year 2554. */
+/** Latest time that OTLP's unsigned 64-bit nanoseconds can express, in milliseconds: the year 2554. */
 const MAX_TIME_MS = 18_446_744_073_709;
 
 export interface RecordDefaults {

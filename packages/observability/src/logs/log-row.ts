@@ -8,7 +8,8 @@ import type { StoredLog } from "./stored-log.ts";
 const NANOS_PER_MS = 1_000_000n;
 
 /**
- * An entry as a database row. Nanoseconds take two columns, because SQLite drivers cannot return them as one number.
+ * An entry as a database row. Its time takes two columns, because SQLite drivers cannot return nanoseconds as one
+ * number.
  */
 export interface LogRow {
   readonly id: number;
@@ -23,7 +24,7 @@ export interface LogRow {
   readonly function_id: string | null;
   readonly trace_id: string | null;
   readonly span_id: string | null;
-  /** JSON of everything else, and of texts with NUL characters, at which SQLite ends texts. */
+  /** JSON with all other members. It also has texts that contain NUL characters, because SQLite ends a text at NUL. */
   readonly rest: string;
   readonly [column: string]: string | number | null;
 }
@@ -39,7 +40,10 @@ interface Rest {
   readonly scopeVersion: string | undefined;
 }
 
-/** Masked values are not written to disk. The columns describe the writer of the entry. */
+/**
+ * Converts an entry to a row. Secrets are masked, so that they are not written to disk. The columns describe the writer
+ * of the entry.
+ */
 export function rowOf({ id, log }: StoredLog, arrivedMs: number, redact: RedactAttributes): LogRow {
   const masked = redactRecord(log, redact);
   const rest: Rest = {
@@ -89,7 +93,10 @@ export function entryOf(row: LogRow): StoredLog {
   };
 }
 
-/** Returns the text for the text index. Deterministic, because removal from the index needs the same text. */
+/**
+ * Returns the text for the text index. It is deterministic, because removing an entry from the index needs the same
+ * text.
+ */
 export function indexedText(entry: StoredLog): string {
   return searchable([...searchedTexts(entry.log)].join("\n").toLowerCase());
 }
@@ -99,7 +106,7 @@ export function rowBytes(row: LogRow): number {
   return 200 + 2 * row.rest.length;
 }
 
-/** Replaces NUL characters, at which SQLite would end a text. */
+/** Replaces NUL characters, because SQLite would end a text there. */
 export function searchable(text: string): string {
   return text.replaceAll("\0", " ");
 }

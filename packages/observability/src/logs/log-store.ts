@@ -19,7 +19,7 @@ export interface PageRequest {
   /** Position after which the page begins, in the requested order. */
   readonly after: LogPosition | undefined;
   readonly limit: number;
-  /** Maximum number of entries to search: the work of one turn. */
+  /** Maximum number of entries to search in one turn. */
   readonly rows: number;
 }
 
@@ -33,21 +33,21 @@ export interface TallyRequest {
   readonly after: LogPosition | undefined;
   readonly rows: number;
   readonly facets: readonly string[];
-  /** Counts by level in equal parts of a time range. */
+  /** Requests counts by level for equal parts of a time range. */
   readonly histogram: { readonly startMs: number; readonly endMs: number; readonly buckets: number } | undefined;
 }
 
 export interface TallySlice {
   readonly total: number;
   readonly facets: FacetCounts;
-  /** One array of counts by level for each bucket. */
+  /** For each part of the time range, the counts by level. */
   readonly histogram: readonly (readonly number[])[];
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
   readonly next: LogPosition | undefined;
 }
 
-/** A snapshot for a query: the entries as they were when it began, or a little later. */
+/** A snapshot for a query. It has the entries that existed when the query began, or slightly later ones too. */
 export interface LogSource {
   page(request: PageRequest): Awaitable<PageSlice>;
   /** Counts matches, oldest first. */
@@ -61,21 +61,21 @@ export interface LogStoreStats {
   readonly maxBytes: number;
   readonly diskBytes: number | undefined;
   readonly oldestMs: number | undefined;
-  /** Stored entries that are not on disk yet and would be lost if the engine were killed now. */
+  /** Number of stored entries that are not on disk yet. They would be lost if the engine were killed now. */
   readonly unwritten: number;
 }
 
 /** Stores entries in memory or on disk, limited by number, size and age. */
 export interface LogStore {
   readonly kind: "memory" | "disk";
-  /** Must not block, throw or wait. */
+  /** Adds an entry. It must not block or throw. */
   add(entry: StoredLog): void;
   /** Returns a snapshot that includes all entries added before. */
   open(): Awaitable<LogSource>;
   get(id: number): Awaitable<StoredLog | undefined>;
   clear(): Awaitable<void>;
   stats(): LogStoreStats;
-  /** Resolves when all added entries are stored: in memory at once, on disk after a write. Never rejects. */
+  /** Resolves when all added entries are stored. For memory that is at once, for disk after a write. Never rejects. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }

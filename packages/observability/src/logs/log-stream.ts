@@ -7,10 +7,10 @@ import type { StoredLog } from "./stored-log.ts";
 
 /** Name of the system stream. Its events carry `{logs, dropped}`. */
 const LOG_STREAM = "svc.logs";
-/** Minimum time between two reports, and after a large one, in milliseconds. Nobody reads a list that changes faster. */
+/** Minimum time between two reports, in milliseconds. People cannot read a list that changes faster. */
 const DELAY_MS = 250;
 const BUSY_DELAY_MS = 1_000;
-/** A report of more entries is a large one. */
+/** A report of more entries than this is a large one. */
 const LARGE = 25;
 const MAX_BATCH = 500;
 /** Number of entries that a new subscriber receives. */
@@ -21,7 +21,10 @@ export class LogStream {
   readonly #delay: ReportDelay;
   readonly #redact: RedactAttributes;
   readonly #events: PartSender<string>;
-  /** The entries of the next events as JSON: made when they arrive, so that calls never wait for many at once. */
+  /**
+   * The entries of the next events, as JSON. Each is serialized when it arrives, so that calls never wait until many
+   * entries are serialized.
+   */
   #batch: string[] = [];
   #dropped = 0;
 

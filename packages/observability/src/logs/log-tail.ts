@@ -16,7 +16,10 @@ const cursorParts = z.tuple([z.int().min(0)]);
 export interface TailResult {
   readonly entries: readonly StoredLog[];
   readonly cursor: string;
-  /** Number of entries after the cursor, matching or not, that were evicted before they were searched. */
+  /**
+   * Number of entries after the cursor that were evicted before they were searched. It includes entries that would not
+   * match.
+   */
   readonly dropped: number;
 }
 
@@ -34,8 +37,8 @@ export class LogTail {
   }
 
   /**
-   * Returns at most `limit` matches after the cursor; waits up to `waitMs` if there are none. Without a cursor only new
-   * entries count. Throws `overloaded` if too many calls wait.
+   * Returns at most `limit` matches after the cursor. If there are none, it waits for up to `waitMs`. Without a cursor,
+   * it returns only entries that arrive from now on. Throws `overloaded` if too many calls wait.
    */
   async next(request: {
     readonly after: string | null | undefined;
@@ -65,7 +68,10 @@ export class LogTail {
     }
   }
 
-  /** Resolves shortly after the next entry, at the timeout, or when the caller disconnects or the engine drains. */
+  /**
+   * Resolves in four cases: shortly after the next entry, at the timeout, when the caller disconnects, or when the
+   * engine drains.
+   */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= MAX_WAITING)
       throw new CallError(
@@ -84,7 +90,7 @@ export class LogTail {
       const undo = this.#recent.onEntry(() => {
         undo();
         cancel();
-        // Collects entries that arrive together.
+        // Waits a little longer, so that entries that arrive together are returned together.
         cancel = this.#clock.after(Math.min(ms, SEARCH_EVERY_MS), done);
       });
       // A waiting call must not delay the engine's shutdown.

@@ -7,7 +7,10 @@ import type { LogPosition, TallyRequest, TallySlice } from "./log-store.ts";
 import { SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Maximum number of different values per facet of merged slices; further ones are counted together. */
+/**
+ * Maximum number of different values per facet when slices are merged. Further values are counted together as
+ * `OTHER_VALUES`.
+ */
 const MAX_FACET_VALUES = 1_000;
 export const OTHER_VALUES = "(other)";
 
@@ -15,7 +18,7 @@ export function positionOf({ id, log }: StoredLog): LogPosition {
   return { timeUnixNano: log.timeUnixNano, id };
 }
 
-/** Negative if `a` comes before `b` in time. */
+/** Compares two positions in time. The result is negative if `a` comes before `b`. */
 export function comparePositions(a: LogPosition, b: LogPosition): number {
   if (a.timeUnixNano !== b.timeUnixNano) return a.timeUnixNano < b.timeUnixNano ? -1 : 1;
   return a.id - b.id;
@@ -29,7 +32,10 @@ export class Tally {
   readonly histogram: number[][];
   readonly #range: TallyRequest["histogram"];
   readonly #redact: RedactAttributes;
-  /** Masks labels once for many entries, which would take most of the time. Undefined if a facet reads other members. */
+  /**
+   * Label sets, through which labels are masked once for many entries, because masking would take most of the time.
+   * Undefined if a facet reads members that are not labels.
+   */
   readonly #labels: LabelSets | undefined;
 
   constructor(request: Pick<TallyRequest, "facets" | "histogram"> & Partial<Pick<TallyRequest, "filter">>) {
@@ -57,7 +63,7 @@ export class Tally {
     if (bucket !== undefined && ms <= endMs) bucket[level] = (bucket[level] ?? 0) + 1;
   }
 
-  /** Counts the facets of this number of entries. */
+  /** Adds the number of entries to the facet counts of these labels. */
   addFacets(labels: LabelSet, entries: number): void {
     if (this.facets.size === 0) return;
     const shown = labels.shown(this.#redact);

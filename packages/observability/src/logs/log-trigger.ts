@@ -9,12 +9,16 @@ import { logJson, type RedactAttributes } from "./log-json.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Maximum number of queued entries and concurrent deliveries per binding. */
+/** Maximum number of queued entries per binding. */
 const MAX_WAITING = 1_000;
+/** Maximum number of concurrent deliveries per binding. */
 const MAX_RUNNING = 8;
-/** Maximum number of remembered delivery traces. Entries in such a trace trigger nothing. */
+/** Maximum number of remembered traces of deliveries. Entries in these traces are not delivered. */
 const MAX_TRACES = 10_000;
-/** Log lines of a handler's worker without a trace may arrive this long after the handler returned, in milliseconds. */
+/**
+ * A handler's worker may log lines without a trace. These lines may arrive this long after the handler returned, in
+ * milliseconds.
+ */
 const GRACE_MS = 1_000;
 
 const level = z
@@ -45,7 +49,7 @@ export interface LogTriggersParts {
   readonly redact: RedactAttributes;
 }
 
-/** Bindings of type `log`. Entries that a handler causes trigger nothing, to prevent endless loops. */
+/** Bindings of the trigger type `log`. Entries that a handler causes are not delivered, to prevent endless loops. */
 export class LogTriggers {
   readonly #parts: LogTriggersParts;
   readonly #queues = new Set<LogTriggerQueue>();
@@ -80,7 +84,7 @@ export class LogTriggers {
     for (const queue of this.#queues) queue.enqueue(entry);
   }
 
-  /** Masks with the keys that are configured now. */
+  /** Masks the values of the keys that the current config lists. */
   get redact(): RedactAttributes {
     return this.#parts.redact;
   }
@@ -117,13 +121,13 @@ export class LogTriggers {
       if (await binding.passes(payload, { traceparent })) await binding.fire(payload, { traceparent });
       span.end();
     } catch (error) {
-      // Not logged, because that would create another entry.
+      // The error is not logged, because that would create another entry, which could trigger another delivery.
       span.end({ error: error instanceof Error ? error.message : String(error) });
     }
   }
 }
 
-/** One binding with the entries queued for its handler. */
+/** A binding, and the entries that are queued for its handler. */
 class LogTriggerQueue {
   readonly #binding: TriggerBinding<LogTriggerSettings>;
   readonly #owner: LogTriggers;
@@ -172,7 +176,7 @@ class LogTriggerQueue {
       const entry = this.#waiting.shift();
       if (entry === undefined) return;
       this.#running += 1;
-      // Never rejects.
+      // The promise of `deliver` never rejects.
       void this.#owner.deliver(this.#binding, entry).then(() => {
         this.#running -= 1;
         this.#idleSinceMs = this.#owner.nowMs();
@@ -182,7 +186,8 @@ class LogTriggerQueue {
   }
 
   /**
-   * True for entries of the bound function, and for entries without a trace from its worker around the time it runs.
+   * Returns true for two kinds of entries: those of the bound function, and those without a trace that its worker logs
+   * around the time when the function runs.
    */
   #isOwn({ log }: StoredLog): boolean {
     const { functionId } = this.#binding;

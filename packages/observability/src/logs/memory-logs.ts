@@ -9,13 +9,13 @@ import type { StoredLog } from "./stored-log.ts";
 export interface MemoryLimits {
   readonly maxCount: number;
   readonly maxBytes: number;
-  /** Undefined: no limit by age. */
+  /** Maximum age in milliseconds; undefined for no limit. */
   readonly maxAgeMs: number | undefined;
 }
 
-/** Maximum number of sources with their own queue; further ones share one. */
+/** Maximum number of sources that have a queue of their own. Further sources share one queue. */
 const MAX_SOURCES = 64;
-/** Minimum number of evicted entries that is worth a pass over all entries. */
+/** With fewer evicted entries than this, the lists are not rebuilt, because that takes a pass over all entries. */
 const MIN_EVICTED = 256;
 const OTHER_SOURCES = Symbol("other sources");
 
@@ -42,7 +42,7 @@ class Source {
     if (held === undefined) return undefined;
     this.bytes -= held.size;
     this.#head += 1;
-    // Compacts the array only when half of it is free, so that each entry is moved about once.
+    // Shortens the array only when half of it is free, so that each entry is moved about once.
     if (this.#head > 64 && this.#head * 2 > this.#held.length) {
       this.#held.splice(0, this.#head);
       this.#head = 0;
@@ -59,9 +59,9 @@ class Source {
 }
 
 /**
- * Stores entries in memory, limited by number, size and age; the oldest are evicted first. If several sources share a
- * full store, a source with more than half of it is evicted first, so that a chatty worker does not evict the entries
- * of others.
+ * Stores entries in memory, limited by number, size and age. The oldest are evicted first. There is one exception: if
+ * one of several sources has more than half of the stored entries, its entries are evicted first, so that a worker that
+ * logs much does not evict the entries of others.
  */
 export class MemoryLogs implements LogStore {
   readonly kind = "memory";
@@ -71,11 +71,14 @@ export class MemoryLogs implements LogStore {
   #count = 0;
   #bytes = 0;
   #labelSets = new LabelSets();
-  /** The entries of the last query. A query adds the entries that arrived since, and sorts only those. */
+  /**
+   * The entries in time order, as of the last query. The next query adds only the entries of `#arrived`, so only these
+   * are sorted.
+   */
   #ordered = new OrderedLogs(this.#labelSets);
-  /** Entries that arrived since then. */
+  /** Entries that arrived since the last query. */
   #arrived: Held[] = [];
-  /** Number of evicted entries that the two lists still refer to, or more. */
+  /** Number of evicted entries to which `#ordered` and `#arrived` still refer. It may be too high. */
   #evicted = 0;
 
   constructor(options: { readonly clock: Clock; readonly limits: MemoryLimits }) {
@@ -102,7 +105,7 @@ export class MemoryLogs implements LogStore {
     this.#bytes += held.size;
     this.#arrived.push(held);
     this.#evict();
-    // Without queries the lists must not grow either.
+    // Without queries, nothing else removes evicted entries from the two lists.
     if (this.#evicted > Math.max(MIN_EVICTED, this.#count)) this.#order();
   }
 

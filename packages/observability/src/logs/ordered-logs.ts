@@ -6,25 +6,28 @@ import type { LogPosition, LogSource, PageRequest, PageSlice, TallyRequest, Tall
 import { comparePositions, positionOf, Tally } from "./log-tally.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Number of entries that are counted by their labels in the time in which one entry is read. */
+/** A query may count this number of entries by their labels in the time that reading one entry takes. */
 const COUNTED_PER_READ = 100;
 
 /** An entry in memory. */
 export interface Held extends LogPosition {
-  /** Undefined after its eviction, so that what still refers to it keeps no memory. */
+  /** Undefined after eviction, so that lists that still refer to this object do not keep the entry in memory. */
   entry: StoredLog | undefined;
   readonly size: number;
-  /** Monotonic milliseconds. */
+  /** Time of arrival, in milliseconds on the monotonic clock. */
   readonly arrivedMs: number;
-  /** Set when the entry is first counted, unless there are too many label sets. */
+  /** Set when the entry is first counted. Stays undefined if there are too many label sets. */
   labels: LabelSet | undefined;
 }
 
-/** The entries in time order. Queries leave out those that are evicted meanwhile, except for counts by labels. */
+/**
+ * The entries in time order. Queries leave out entries that were evicted since, except for counts by labels, which do
+ * not read the entries.
+ */
 export class OrderedLogs implements LogSource {
   readonly #labelSets: LabelSets;
   #held: Held[] = [];
-  /** Labels and time in milliseconds of each entry that was counted. Counts read only these two lists, which is fast. */
+  /** Labels of each entry that was counted. Counts read only `#labels` and `#timesMs`, which is fast. */
   #labels: (LabelSet | undefined)[] = [];
   #timesMs: number[] = [];
 
@@ -33,14 +36,15 @@ export class OrderedLogs implements LogSource {
   }
 
   /**
-   * Returns the entries that are not evicted, and those that arrived since. `evicted`: how many of both are evicted, or
-   * more.
+   * Returns a new list with the entries that are not evicted, and with those that arrived since. `evicted` is the
+   * number of evicted entries in both; it may be too high.
    */
   with(arrived: readonly Held[], evicted: number): OrderedLogs {
     const next = new OrderedLogs(this.#labelSets);
     const added = arrived.filter(isKept).sort(comparePositions);
     const end = added[0] === undefined ? this.#held.length : this.#firstBehind(added[0]);
-    // Most evicted entries are among the first ones, and few arrive late: what is between them is copied at once.
+    // Most evicted entries are among the first ones, and few entries arrive late. So the entries between these are
+    // copied at once.
     const first: number[] = [];
     let at = 0;
     for (let left = evicted - (arrived.length - added.length); at < end && left > 0; at++)
@@ -95,7 +99,7 @@ export class OrderedLogs implements LogSource {
     return tally.slice(start + request.rows >= this.#held.length ? undefined : nextAfter(seen));
   }
 
-  /** Filters and masks each label set once for all its entries. An entry is read only for its first count. */
+  /** Filters and masks each label set once for all its entries. An entry itself is read only at its first count. */
   #tallyLabels(request: TallyRequest, filter: LogFilter, from: number): TallySlice {
     const [first, end] = this.#within(request.filter);
     const matches = logMatcher(filter);
@@ -117,7 +121,7 @@ export class OrderedLogs implements LogSource {
         count = { tally, matches: matches(labels.log), more: 0 };
         labels.count = count;
         counted.push(labels);
-        // Separately, so that values are in the order of their first entries.
+        // Counted here and not with the others, so that values appear in the order of their first entries.
         if (count.matches) tally.addFacets(labels, 1);
       } else count.more += 1;
       if (count.matches) tally.addTime(this.#timesMs[at] as number, labels.log.severityText);
@@ -129,7 +133,10 @@ export class OrderedLogs implements LogSource {
     return tally.slice(at < end ? nextAfter(this.#held.slice(at - 1, at)) : undefined);
   }
 
-  /** Undefined if there are too many label sets, and after an eviction, which would not release one. */
+  /**
+   * Returns the labels of an entry. Returns undefined in two cases: there are too many label sets, or the entry was
+   * evicted (then no eviction would release the label set later).
+   */
   #readLabels(at: number): LabelSet | undefined {
     const held = this.#held[at] as Held;
     if (held.entry === undefined) return undefined;
@@ -139,7 +146,7 @@ export class OrderedLogs implements LogSource {
     return held.labels;
   }
 
-  /** Returns the indexes of the first entry in the filter's time range and of the first one after it. */
+  /** Returns two indexes: of the first entry in the filter's time range, and of the first entry after the range. */
   #within({ startMs, endMs }: LogFilter): readonly [number, number] {
     const start = startMs === undefined ? undefined : nanosOfStart(startMs);
     const end = endMs === undefined ? undefined : nanosOfEnd(endMs);
@@ -153,7 +160,10 @@ export class OrderedLogs implements LogSource {
     return this.#search((held) => comparePositions(held, position) > 0, from);
   }
 
-  /** Returns the index of the first entry from `from` on for which `isThere` is true; it must be so for all later ones. */
+  /**
+   * Returns the index of the first entry, at `from` or later, for which `isThere` is true. It must be true for all
+   * later entries too, because the search is binary.
+   */
   #search(isThere: (held: Held) => boolean, from = 0): number {
     let low = from;
     let high = this.#held.length;
@@ -174,7 +184,7 @@ function entriesOf(all: readonly Held[]): StoredLog[] {
   return all.flatMap(({ entry }) => entry ?? []);
 }
 
-/** Returns the slice of a page, of which `seen` was searched. */
+/** Returns a page of the matching entries. `seen` are the entries that were searched. */
 function pageOf(
   matching: readonly StoredLog[],
   slice: { readonly limit: number; readonly seen: readonly Held[]; readonly isLast: boolean },

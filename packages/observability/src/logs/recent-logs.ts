@@ -4,7 +4,10 @@ import type { StoredLog } from "./stored-log.ts";
 const MAX_COUNT = 1_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** The last entries in order of arrival, at most 1,000 and 1 MiB, for tails. Their ids are consecutive. */
+/**
+ * The last entries in order of arrival, for callers that poll: at most 1,000 entries and 1 MiB. Their ids are
+ * consecutive.
+ */
 export class RecentLogs {
   #entries: StoredLog[] = [];
   #bytes = 0;
@@ -38,7 +41,7 @@ export class RecentLogs {
     this.#bytes = 0;
   }
 
-  /** Returns the entries after this id, and how many of them were already evicted. */
+  /** Returns the entries after this id, and the number of entries after it that were already evicted. */
   after(id: number): { readonly entries: readonly StoredLog[]; readonly dropped: number } {
     const first = this.#entries[0];
     if (first === undefined) return { entries: [], dropped: Math.max(0, this.lastId - id) };
@@ -49,7 +52,7 @@ export class RecentLogs {
     return this.#entries.slice(-count);
   }
 
-  /** Calls `wake` for each new entry. Returns the undo. */
+  /** Calls `wake` for each new entry. Returns a function that ends this. */
   onEntry(wake: () => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);

@@ -1,12 +1,14 @@
 import { createContext, Script } from "node:vm";
 
-/** Time limit for one portion of texts in milliseconds, number of tries, and size of a portion. */
+/** Time limit for one portion of texts, in milliseconds. */
 const LIMIT_MS = 100;
+/** Maximum number of attempts per portion. */
 const MAX_TRIES = 3;
+/** Size of a portion, in characters. */
 const PORTION_CHARACTERS = 1024 * 1024;
 const MAX_CHARACTERS = 16 * 1024;
 
-// Only the timeout of a vm script can interrupt a regular expression.
+// Uses `vm`, because only its timeout can interrupt a regular expression.
 const runner = new Script("run()");
 const context: { run: () => void } = { run: () => {} };
 createContext(context);
@@ -16,14 +18,14 @@ export function compileRegex(source: string): RegExp {
   try {
     return new RegExp(source, "iu");
   } catch {
-    // Many common expressions are invalid in unicode mode.
+    // Many common expressions are invalid in Unicode mode, so the expression is compiled without it.
     return new RegExp(source, "i");
   }
 }
 
 /**
- * Returns the items whose text matches. A hostile expression cannot block the thread: each portion of texts has 100 ms,
- * after which this throws the error made by `refuse`.
+ * Returns the items whose text matches. A malicious expression cannot block the thread: each portion of texts may take
+ * 100 ms. After that, this throws the error that `refuse` makes.
  */
 export function selectByRegex<T>(search: {
   readonly expression: RegExp;
@@ -58,7 +60,7 @@ function portionEnd<T>(things: readonly T[], start: number, textOf: (thing: T) =
   return things.length;
 }
 
-/** Returns false on a timeout. On a busy machine other processes may have used the time; then it tries again. */
+/** Returns false on a timeout. If other processes used most of the time, the work is tried again. */
 function withinTime(work: () => void): boolean {
   for (let tries = 1; ; tries += 1) {
     const before = process.cpuUsage();

@@ -3,11 +3,11 @@ import type { SeverityText } from "../telemetry-records.ts";
 /** The five names of the specification, least severe first. */
 export const SEVERITIES: readonly SeverityText[] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
 
-/** First number of each level. FATAL (21 to 24) is ERROR with `fatal: true`. */
+/** Lowest severity number of each level. FATAL (21 to 24) is shown as ERROR with `fatal: true`. */
 const FIRST_NUMBER: Readonly<Record<SeverityText, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17 };
 const FIRST_FATAL_NUMBER = 21;
 
-/** All spellings that loggers use. */
+/** Severity numbers by level name, for all spellings that loggers use. */
 const NUMBER_BY_NAME: ReadonlyMap<string, number> = new Map([
   ["trace", 1],
   ["debug", 5],
@@ -43,7 +43,7 @@ export function severityNumberOf(name: string): number | undefined {
   return NUMBER_BY_NAME.get(name.toLowerCase());
 }
 
-/** Clamps to 1 to 24; returns 9 (INFO) if it is not a number. */
+/** Limits a severity number to the range 1 to 24. Returns 9 (INFO) if it is not a finite number. */
 export function validSeverityNumber(severityNumber: number): number {
   if (!Number.isFinite(severityNumber)) return 9;
   return Math.min(24, Math.max(1, Math.trunc(severityNumber)));

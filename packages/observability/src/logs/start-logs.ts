@@ -21,17 +21,17 @@ import { RecentLogs } from "./recent-logs.ts";
 
 export interface LogsOptions {
   readonly drops: DropCounter;
-  /** Limits the records of restricted principals. */
+  /** Limits the number of records from restricted principals. */
   readonly rate: RecordRate;
-  /** Further sinks for stored entries, e.g. an exporter. */
+  /** Further sinks for stored entries, for example an exporter. */
   readonly sinks?: readonly LogSink[];
 }
 
 export interface LogsPart {
-  /** Takes complete records, e.g. from OTLP. */
+  /** Takes complete records, for example from OTLP. */
   readonly sink: LogSink;
   log(entry: LogEntry): void;
-  /** Undefined if entries are not stored. */
+  /** Returns undefined if entries are not stored. */
   stats(): LogStoreStats | undefined;
   reconfigure(next: ObservabilityConfig): "restart" | undefined;
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   const redact: RedactAttributes = (attributes) => redactor.attributes(attributes);
 
   const { store, setLimits, lastId } = await openLogStore(context, options.drops, redact);
-  // Based on microseconds, so that ids of a later run are greater.
+  // The id is based on microseconds since 1970, so that the ids of a later run are greater.
   const firstId = Math.max(Math.floor(clock.now()) * 1_000, lastId + 1);
   const recent = new RecentLogs(firstId - 1);
   const stream = new LogStream({ streams: context.streams, clock, redact, recent });
@@ -69,7 +69,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       ...(options.sinks ?? []).map((sink) => (entry: { readonly log: LogRecord }) => sink.add(entry.log)),
     ],
   });
-  /** Takes entries of workers. The engine's own lines are already in its output. */
+  /** Takes entries of workers and writes them to the engine's output. The engine's own log lines are already there. */
   const takeOfWorker = (log: LogRecord): void => {
     const isNew = isEnabled ? intake.add(log) : true;
     if (isNew && config.logs_console_output) echo.show(log);
@@ -106,7 +106,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   return {
     sink: { add: takeOfWorker },
     log(entry) {
-      // The line that printed an entry is not a new entry.
+      // The engine's log line that shows an entry must not become another entry.
       if (echo.isWriting) return;
       const isOfWorker = entry.attributes !== undefined && Object.hasOwn(entry.attributes, "svc.worker.name");
       if (!isEnabled && !isOfWorker) return;
@@ -135,7 +135,7 @@ function enabledIn(config: ObservabilityConfig): boolean {
   return config.logs_enabled ?? config.enabled;
 }
 
-/** Settings that require a restart. */
+/** Returns the settings whose change requires a restart of the module. */
 function fixedIn(config: ObservabilityConfig): unknown {
   const { trace_storage: storage } = config;
   return [enabledIn(config), config.logs_exporter ?? config.exporter, storage?.enabled, storage?.directory];

@@ -1,7 +1,7 @@
 import type { LogRecord } from "../telemetry-records.ts";
 
 export interface StoredLog {
-  /** Grows with each entry, by one while the engine runs; never reused. */
+  /** Id of the entry. Ids increase, by one while the engine runs, and are never reused. */
   readonly id: number;
   readonly log: LogRecord;
 }

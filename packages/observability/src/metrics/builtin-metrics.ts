@@ -4,7 +4,7 @@ function info(name: string, type: MetricInfo["type"], unit: string, description:
   return { name, type, unit, description };
 }
 
-/** The engine's own metrics. Metrics of modules are defined with their measurements. */
+/** The engine's own metrics. The metrics of modules are defined where they are measured. */
 export const CALLS = info("svc.calls", "counter", "1", "Calls that ended, by function and outcome");
 export const CALLS_DEFERRED = info("svc.calls.deferred", "counter", "1", "Calls that were enqueued");
 export const CALLS_REFUSED = info(
@@ -58,12 +58,12 @@ export const TELEMETRY_DROPPED = info(
 );
 export const TELEMETRY_SERIES = info("svc.telemetry.series", "gauge", "1", "Stored metric series");
 
-/** Metrics of the engine's process. Other series without labels are sums over all callers. */
+/** Metrics of the engine's process. All other series without labels are sums over all callers. */
 export const OF_PROCESS: ReadonlySet<string> = new Set(
   [ENGINE_CPU, ENGINE_RSS, ENGINE_HEAP, ENGINE_LAG, ENGINE_UPTIME, ENGINE_FDS].map(({ name }) => name),
 );
 
-/** Names that have series sooner or later, whichever modules run. */
+/** Names of metrics that get a series sooner or later, independent of the modules that run. */
 export const OWN_NAMES: readonly string[] = [
   CALLS,
   CALLS_DEFERRED,

@@ -1,17 +1,22 @@
 import { type BucketLayout, type HistogramCounts, NOTHING_COUNTED } from "./histogram.ts";
 
-/** Buckets per doubling of the duration: each bucket is 4.7 % wider than the one before. */
+/** Number of buckets per doubling of the duration. So each bucket is 4.7 % wider than the one before it. */
 const BUCKETS_PER_DOUBLING = 15;
-/** Number of doublings: from 1 microsecond, where the first bucket ends, to 38 hours, where the last begins. */
+/** Number of doublings. The first bucket ends at 1 microsecond; the last one begins at 38 hours. */
 const DOUBLINGS = 37;
 const BUCKETS = DOUBLINGS * BUCKETS_PER_DOUBLING + 1;
-/** Step in which buckets are added. Durations of one function are close together. */
+/**
+ * Number of buckets by which the array grows. It is small, because the durations of one function are close together.
+ */
 const GROWTH = 32;
 
-/** A histogram of durations with buckets at most 5 % wide. Allocates only the range that it has seen, up to 2.2 KB. */
+/**
+ * A histogram of durations with buckets at most 5 % wide. It allocates only the range of buckets that has counts, up to
+ * 2.2 KB.
+ */
 export class DurationHistogram {
   count = 0;
-  /** Milliseconds; 0 if nothing was counted. */
+  /** Sum of the durations in milliseconds; 0 if nothing was counted. */
   sum = 0;
   min = 0;
   max = 0;
@@ -20,7 +25,7 @@ export class DurationHistogram {
   #buckets: Uint32Array | undefined;
 
   record(duration: number): void {
-    // Neither NaN nor a clock error may spoil the sum.
+    // NaN and negative durations (from a clock error) count as 0, so that they do not distort the sum.
     const ms = Number.isNaN(duration) ? 0 : Math.max(0, duration);
     const bucket = bucketOf(ms);
     let buckets = this.#buckets;
@@ -45,7 +50,7 @@ export class DurationHistogram {
     };
   }
 
-  /** Returns the exact maximum since the last call, or 0. Only one reader may use it: the metrics. */
+  /** Returns the exact maximum since the last call, or 0. The call resets it, so only the metrics may use it. */
   takeMax(): number {
     const max = this.#recentMax;
     this.#recentMax = 0;
@@ -71,19 +76,19 @@ function bucketOf(ms: number): number {
   return Math.min(BUCKETS - 1, 1 + Math.floor(Math.log2(us) * BUCKETS_PER_DOUBLING));
 }
 
-/** Returns where the bucket begins, in milliseconds. It ends where the next one begins. */
+/** Returns the start of a bucket, in milliseconds. The bucket ends at the start of the next one. */
 export function bucketStartMs(index: number): number {
   return index <= 0 ? 0 : 2 ** ((index - 1) / BUCKETS_PER_DOUBLING) / 1_000;
 }
 
 export const DURATION_LAYOUT: BucketLayout = { key: "durations", size: BUCKETS, startOf: bucketStartMs };
 
-/** Returns what was counted after `earlier` and up to `later`. Both must come from the same histogram. */
+/** Returns the counts that were added between `earlier` and `later`. Both must come from the same histogram. */
 export function durationsBetween(earlier: HistogramCounts, later: HistogramCounts): HistogramCounts {
   const buckets = later.buckets.slice();
   const offset = earlier.first - later.first;
   for (let at = 0; at < earlier.buckets.length; at++) {
-    // A histogram only grows, so the earlier range lies within the later one.
+    // A histogram's range of buckets only grows, so `later` covers the range of `earlier`.
     const here = at + offset;
     buckets[here] = (buckets[here] ?? 0) - (earlier.buckets[at] as number);
   }

@@ -6,13 +6,14 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const ENTRY_BYTES = 300;
 
 type Total = ({ readonly number: number } | { readonly counts: HistogramCounts; readonly layoutKey: string }) & {
-  /** The start time of the series, which shows if its sender restarted meanwhile. */
+  /** Start time of the series according to its sender. A later one shows that the sender restarted. */
   readonly countedSince: bigint | undefined;
 };
 
 /**
- * Last totals of counters whose series were evicted for inactivity. A counter that returns continues from its total;
- * otherwise its whole total would look like a sudden increase. Bounded; the oldest are evicted first.
+ * Last totals of counters whose series were evicted for inactivity. If such a counter sends values again, its increase
+ * is counted from this total. Otherwise its whole total would be counted as a sudden increase. The size is limited; the
+ * oldest totals are evicted first.
  */
 export class EvictedTotals {
   readonly #totals = new Map<string, Total>();
@@ -34,14 +35,14 @@ export class EvictedTotals {
     }
   }
 
-  /** Restores the total of a new series, if it is known. */
+  /** Sets the total of a new series, if the series existed before and its total is remembered. */
   restore(key: string, series: Series): void {
     const total = this.#totals.get(key);
     if (total === undefined) return;
     this.#forget(key);
     series.countedSince = total.countedSince;
     if (!(series instanceof HistogramSeries)) series.cumulative = "number" in total ? total.number : undefined;
-    // Counts with other bucket bounds cannot be compared.
+    // Counts with different bucket bounds cannot be compared.
     else if ("counts" in total && total.layoutKey === series.layout.key) series.cumulative = total.counts;
   }
 

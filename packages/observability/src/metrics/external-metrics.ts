@@ -9,13 +9,16 @@ import type { WorkerCollector } from "./sources/worker-collector.ts";
 const MAX_NAME_LENGTH = 256;
 const MAX_UNIT_LENGTH = 63;
 const MAX_DESCRIPTION_LENGTH = 1_024;
-/** Maximum number of histogram buckets; a histogram with more is dropped. */
+/** Maximum number of histogram buckets. A histogram with more is dropped. */
 const MAX_BUCKETS = 512;
-/** Counts are stored in 32 bits. */
+/** Maximum count, because counts are stored in 32 bits. */
 const MAX_COUNT = 0xffff_ffff;
-/** Gauges of worker processes. As ordinary series of a restricted sender they could carry another worker's labels. */
+/**
+ * Names of gauges of worker processes. They are handled separately, because as ordinary series a restricted sender
+ * could set another worker's labels on them.
+ */
 const WORKER_GAUGE = /^(?:svc|iii)\.worker\./;
-/** Names that only the engine may use; external metrics with them are dropped. */
+/** Names that only the engine may use. External metrics with these names are dropped. */
 const RESERVED_NAMES = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
 
 type HistogramValue = Extract<MetricPoint["value"], { readonly type: "histogram" }>;
@@ -33,8 +36,8 @@ interface Parts {
 }
 
 /**
- * Takes metrics that workers and other programs send, and converts cumulative ones to increases. Uses the time of
- * arrival, because sender clocks cannot be trusted.
+ * Takes metrics that workers and other programs send, and converts cumulative values to increases. It uses the time of
+ * arrival, because the clocks of senders cannot be trusted.
  */
 export class ExternalMetrics implements MetricSink {
   readonly #parts: Parts;
@@ -71,7 +74,7 @@ export class ExternalMetrics implements MetricSink {
     }
   }
 
-  /** Handles a gauge of a worker's process, which only the worker itself may send. */
+  /** Records a gauge of a worker's process. Returns false if the sender is not that worker. */
   #isOfWorker(name: string, value: number, attributes: Attributes, sender: string | undefined): boolean {
     const named = attributes["worker.id"];
     if (sender === undefined || (typeof named === "string" && named !== sender)) return false;
@@ -110,7 +113,7 @@ export class ExternalMetrics implements MetricSink {
   }
 }
 
-/** Returns how much a cumulative counter grew since its last point. */
+/** Returns the increase of a cumulative counter since its last point. */
 function increaseOf(series: NumberSeries, value: number, point: MetricPoint): number {
   const before = hasRestarted(series, point) ? undefined : series.cumulative;
   series.cumulative = value;
@@ -124,9 +127,10 @@ function countsSinceLast(series: HistogramSeries, counts: HistogramCounts, point
 }
 
 /**
- * True if a cumulative point restarted from zero, according to a later start time. A smaller value means a restart in
- * any case. A start equal to the time of the point is ignored, because some senders set it on every point. So is an
- * earlier start: two senders may share a name and alternate.
+ * Returns true if the point's start time is later than before, which means that the sender counts from zero again. (A
+ * smaller value also means that; the caller checks it.) Two kinds of start times are ignored: one that equals the time
+ * of the point, because some senders set it on every point; and an earlier one, because two senders may share a name
+ * and send alternately.
  */
 function hasRestarted(
   series: NumberSeries | HistogramSeries,
@@ -145,7 +149,7 @@ function countsOf({ bounds, bucketCounts, sum, max }: HistogramValue): Histogram
     return undefined;
   if (bucketCounts.some((count) => !Number.isInteger(count) || count < 0 || count > MAX_COUNT)) return undefined;
   const buckets = Uint32Array.from(bucketCounts);
-  // The sum of the buckets, so that percentiles and counts agree.
+  // Uses the sum of the buckets instead of the sent count, so that percentiles and the count agree.
   return {
     count: bucketCounts.reduce((total, count) => total + count, 0),
     sum,

@@ -34,7 +34,9 @@ export function provideMetricFunctions(
     return (series) => maySee(series, access, (id) => visible?.workerById(id) !== undefined);
   }
 
-  /** A restricted caller does not see disconnected workers. */
+  /**
+   * Returns the counts of connected and disconnected workers. A restricted caller does not see disconnected workers.
+   */
   function workersFor({ access }: HandlerContext): Parts["totals"] {
     if (access === undefined) return totals;
     const active = access
@@ -70,7 +72,8 @@ export function provideMetricFunctions(
     input: functionsInput,
     async handle({ window_seconds }, context) {
       const { functionStatistics } = await import("./queries/functions.ts");
-      // Samples are taken every 5 s. A user who has just made a call looks for it.
+      // Samples are taken every 5 s. The refresh adds newer calls, because a user who has just made a call expects to
+      // see it.
       reader.refresh();
       const problem = reader.problem();
       return {

@@ -4,7 +4,7 @@ import { type Level, periodOf } from "./rollup-levels.ts";
 
 /** Byte limit for the histograms of all series together. */
 export interface ByteBudget {
-  /** Returns false if there is no room. Negative numbers return bytes. */
+  /** Takes bytes. Returns false if not enough are left. A negative number returns bytes to the budget. */
   take(bytes: number): boolean;
 }
 

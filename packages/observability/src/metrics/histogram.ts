@@ -5,7 +5,7 @@ export interface HistogramCounts {
   /** Index of the bucket that `buckets[0]` counts. */
   readonly first: number;
   readonly buckets: Uint32Array;
-  /** The exact maximum; undefined if only its bucket is known. */
+  /** The exact maximum. Undefined if only the bucket of the maximum is known. */
   readonly max?: number | undefined;
 }
 
@@ -13,14 +13,16 @@ export const NOTHING_COUNTED: HistogramCounts = { count: 0, sum: 0, first: 0, bu
 
 /** Bucket boundaries of a histogram. */
 export interface BucketLayout {
-  /** Equal for layouts whose counts may be added. */
+  /** Key of the layout. Counts of layouts with the same key may be added. */
   readonly key: string;
   readonly size: number;
-  /** Returns where bucket `index` begins; it ends where the next one begins. The last bucket ends at Infinity. */
+  /**
+   * Returns the start of bucket `index`. The bucket ends at the start of the next one, and the last bucket at Infinity.
+   */
   startOf(index: number): number;
 }
 
-/** A layout as in OTLP: `bounds` are the upper ends, one fewer than buckets. */
+/** Returns a layout as in OTLP. `bounds` are the upper ends of all buckets except the last one. */
 export function explicitLayout(bounds: readonly number[]): BucketLayout {
   return {
     key: bounds.join(" "),
@@ -48,7 +50,7 @@ export function mergeHistograms(a: HistogramCounts, b: HistogramCounts): Histogr
   return { count: a.count + b.count, sum: a.sum + b.sum, first, buckets, max };
 }
 
-/** Removes empty buckets at both ends, which would take memory. */
+/** Removes empty buckets at both ends, because they take memory. */
 export function trimmed(counts: HistogramCounts): HistogramCounts {
   const { buckets } = counts;
   let from = 0;
@@ -65,8 +67,8 @@ export function bytesOf({ buckets }: HistogramCounts): number {
 }
 
 /**
- * Returns the value that `percent` (0 to 100) of the counted values do not exceed. The bucket is exact; within it,
- * values are assumed to be spread evenly. Null if nothing was counted.
+ * Returns the value below which `percent` (0 to 100) of the counted values are. The bucket of this value is exact.
+ * Within the bucket, values are assumed to be spread evenly. Returns null if nothing was counted.
  */
 export function percentileOf(counts: HistogramCounts, layout: BucketLayout, percent: number): number | null {
   const { count, first, buckets } = counts;
@@ -86,7 +88,10 @@ export function percentileOf(counts: HistogramCounts, layout: BucketLayout, perc
   return layout.startOf(first + buckets.length - 1);
 }
 
-/** Returns the exact maximum if it is known, or else the end of the highest nonempty bucket; null without values. */
+/**
+ * Returns the exact maximum if it is known, otherwise the end of the highest bucket with counts. Returns null if
+ * nothing was counted.
+ */
 export function maxOf(counts: HistogramCounts, layout: BucketLayout): number | null {
   if (counts.count <= 0) return null;
   if (counts.max !== undefined) return counts.max;
@@ -96,7 +101,7 @@ export function maxOf(counts: HistogramCounts, layout: BucketLayout): number | n
   return Number.isFinite(end) ? end : layout.startOf(counts.first + high);
 }
 
-/** Returns the start of the lowest nonempty bucket. Null if nothing was counted. */
+/** Returns the start of the lowest bucket with counts. Returns null if nothing was counted. */
 export function minOf(counts: HistogramCounts, layout: BucketLayout): number | null {
   const low = counts.buckets.findIndex((count) => count > 0);
   return counts.count <= 0 || low === -1 ? null : layout.startOf(counts.first + low);

@@ -7,7 +7,7 @@ const MAX_LABELS = 32;
 const MAX_NAME_LENGTH = 128;
 const MAX_VALUE_LENGTH = 256;
 
-/** Returns a key that identifies a series among those of one name. */
+/** Returns a key that identifies a series among the series of one metric. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -18,7 +18,10 @@ export function hasLabels(labels: Labels, wanted: Labels): boolean {
   return true;
 }
 
-/** Converts attributes to labels. Undefined if they exceed the limits: truncation would merge different series. */
+/**
+ * Converts attributes to labels. Returns undefined if they exceed the limits, because cutting them could make different
+ * series equal.
+ */
 export function labelsOf(attributes: Attributes, more: Labels = {}): Labels | undefined {
   const labels: Record<string, string> = Object.create(null) as Record<string, string>;
   let count = 0;

@@ -19,7 +19,7 @@ import { periodOf, SAMPLES } from "./rollup-levels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
-/** The dashboard's values for one period of 5 s. Null: not measured. */
+/** The dashboard's values for one period of 5 s. Null values were not measured. */
 interface Values {
   readonly calls_per_second: number;
   readonly errors_per_second: number;
@@ -39,7 +39,7 @@ interface Values {
 }
 
 interface MetricsSample extends Values {
-  /** Start of the 5 s, in milliseconds since 1970. */
+  /** Start of the period of 5 s, in milliseconds since 1970. */
   readonly at_ms: number;
 }
 
@@ -47,12 +47,16 @@ interface MetricsSample extends Values {
 const KEPT_SAMPLES = SAMPLES.periods - 1;
 
 /**
- * The stream `svc.metrics`: a subscriber receives the last 15 min, then each new sample as an event of type `sample`.
+ * Provides the stream `svc.metrics`. A subscriber receives the samples of the last 15 min, then each new sample as an
+ * event of type `sample`.
  */
 export class LiveMetrics {
   readonly #store: SeriesStore;
   readonly #stream: SystemStream;
-  /** Computed when they are taken; otherwise each new subscriber would cause a read of every series. */
+  /**
+   * Values by period. They are computed once when the sample is taken, because otherwise each new subscriber would
+   * cause a read of every series.
+   */
   readonly #samples: { readonly period: number; readonly values: Values }[] = [];
 
   constructor(store: SeriesStore, streams: Pick<Streams, "provideSystemStream">) {
@@ -89,12 +93,15 @@ export class LiveMetrics {
     return this.#samples.filter(({ period }) => period >= first).map((sample) => this.#shown(sample));
   }
 
-  /** Converts the time now, because the clock may have been set since. */
+  /**
+   * Returns a sample with its time. The time is converted only now, because the clock may have been set since the
+   * sample was taken.
+   */
   #shown({ period, values }: { readonly period: number; readonly values: Values }): MetricsSample {
     return { at_ms: this.#store.timeLine.shown(period * SAMPLES.stepMs), ...values };
   }
 
-  /** Undefined: the engine did not run, or was suspended. */
+  /** Returns undefined if the engine did not run in this period, or was suspended. */
   #values(period: number): Values | undefined {
     const rss = this.#gauge(ENGINE_RSS, period);
     if (rss === null) return undefined;

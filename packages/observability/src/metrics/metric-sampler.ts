@@ -21,7 +21,7 @@ export class MetricSampler {
   start(): void {
     const now = this.#timeLine.now();
     const toEnd = STEP_MS - (now % STEP_MS);
-    // A timer may fire slightly early; the same period must not be sampled twice.
+    // A timer may fire slightly before the end of a period. The same period must not be sampled twice.
     const wait = toEnd < EARLY_MS ? toEnd + STEP_MS : toEnd;
     this.#next = now + wait - STEP_MS;
     this.#cancel = this.#clock.after(wait, () => {
@@ -31,10 +31,13 @@ export class MetricSampler {
     });
   }
 
-  /** Returns a time within the current period, or within the period that has just ended and is due to be sampled. */
+  /**
+   * Returns a time within the current period. If the previous period has ended but was not sampled yet, returns a time
+   * within that one.
+   */
   running(): number {
     const now = this.#timeLine.now();
-    // After a suspend, that period is long over.
+    // After a suspend, the previous period ended long ago and is not sampled.
     return now < this.#next || now - this.#next > 2 * STEP_MS ? now : this.#next;
   }
 

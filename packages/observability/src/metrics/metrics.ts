@@ -35,7 +35,10 @@ export interface Metrics {
   /** Returns every series with its cumulative value, for export. */
   snapshot(): readonly MetricRecord[];
   counts(): { readonly series: number; readonly limit: number };
-  /** Rejects if the address for Prometheus cannot be bound; the old listener stays then. */
+  /**
+   * Applies a changed config. Rejects if the address for Prometheus cannot be bound; the previous listener stays open
+   * then.
+   */
   reconfigure(next: Config): Promise<void>;
   stop(): void;
 }
@@ -45,9 +48,9 @@ export interface MetricsParts {
   readonly totals: WorkerCounts;
   readonly workerCalls: WorkerCalls;
   readonly drops: DropCounts;
-  /** The caller starts and stops it. */
+  /** The event loop's lag. The caller of `startMetrics` starts and stops the measurement. */
   readonly lag: Pick<EventLoopLag, "takeWorst">;
-  /** Resource of the engine's own series. */
+  /** Resource to which the engine's own series belong. */
   readonly resource: Resource;
 }
 
@@ -68,7 +71,7 @@ export async function startMetrics(
   const counts = new BuiltinCounters({ store, stats, workers: totals });
   const modules = new ModuleCollector({ telemetry, store, clock, drops });
   let samples = 0;
-  /** True: sampling was off until now. */
+  /** True if sampling was off until now. */
   let resumes = false;
   const sampler = new MetricSampler({
     clock,
@@ -106,7 +109,7 @@ export async function startMetrics(
   let closePrometheus: Undo = () => {};
 
   function start(): void {
-    // Lag from before the start belongs to no sample.
+    // Resets the maximum lag, because lag from before the start belongs to no sample.
     lag.takeWorst();
     sampler.start();
   }
@@ -150,7 +153,7 @@ export async function startMetrics(
   };
 }
 
-/** Equal for configs with the same Prometheus listener. */
+/** Returns a text that is equal for configs with the same Prometheus listener. */
 function addressOf({ metrics_enabled, prometheus }: Config): string {
   return JSON.stringify([metrics_enabled, prometheus ?? null]);
 }

@@ -45,7 +45,7 @@ export class NumberRing {
     data[row + MAX] = isFirst ? value : Math.max(data[row + MAX] as number, value);
   }
 
-  /** Undefined if nothing was sampled. */
+  /** Returns the numbers of a period; undefined if nothing was sampled in it. */
   at(period: number): NumberCounts | undefined {
     const slot = this.#ring.find(period);
     const row = slot * COLUMNS;

@@ -1,13 +1,16 @@
-/** Initial number of slots; it doubles as periods pass. */
+/** Initial number of slots. It doubles when more periods need a slot. */
 const FIRST_SLOTS = 4;
 
 export interface RingStorage {
-  /** Grows to `to` slots. `places` maps old slots to new ones; the other new slots are empty. */
+  /** Grows to `to` slots. `places` maps old slots to new ones. New slots without an old one are empty. */
   grow(to: number, places: readonly (readonly [from: number, to: number])[]): void;
   empty(slot: number): void;
 }
 
-/** Assigns slots to the latest `limit` periods. Periods are consecutive integers; later ones replace earlier ones. */
+/**
+ * Assigns slots to the latest `limit` periods. Periods are consecutive integers. A new period gets the slot of the
+ * oldest one.
+ */
 export class PeriodRing {
   readonly limit: number;
   readonly #slots: RingStorage;
@@ -20,7 +23,7 @@ export class PeriodRing {
     this.#slots = slots;
   }
 
-  /** First and last period that may have data; `last` is less than `first` while there is none. */
+  /** First period that may have data. `last` is less than `first` if there is no data. */
   get first(): number {
     return this.#first;
   }
@@ -29,16 +32,16 @@ export class PeriodRing {
     return this.#last;
   }
 
-  /** Returns the slot to write a period to; -1 if the period is too old. */
+  /** Returns the slot in which to write a period; -1 if the period is too old. */
   place(period: number): number {
     if (this.#capacity === 0 || period - this.#last >= this.limit) this.#restart(period);
     if (period > this.#last) this.#advance(period);
-    // Earlier than all data, e.g. a delayed sample.
+    // The period is earlier than all data, for example because a sample was delayed.
     if (period < this.#first) return -1;
     return period % this.#capacity;
   }
 
-  /** Returns the slot of a period; -1 if there is none. */
+  /** Returns the slot of a period; -1 if it has none. */
   find(period: number): number {
     return period < this.#first || period > this.#last ? -1 : period % this.#capacity;
   }

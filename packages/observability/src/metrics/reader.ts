@@ -6,39 +6,42 @@ import { NumberSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import { histogramIn, numbersIn, periodsOf, type Window } from "./window.ts";
 
-/** Calls with any outcome except `ok`, which no single label selects. */
+/** Name for calls with any outcome except `ok`. It is needed because no single label selects them. */
 export const CALL_ERRORS = `${CALLS.name}.errors`;
 
 /**
- * Extends windows by this time, in milliseconds. Rules are evaluated every 5 s: without the overlap, events close
- * together could be split between two evaluations.
+ * Windows are longer by this time, in milliseconds. Rules are evaluated every 5 s. Without the overlap, events that are
+ * close together could fall into two windows, and neither evaluation would count both.
  */
 const OVERLAP_MS = 1_500;
 
-/** Reads the values that alert rules compare from the stored series. */
+/** Reads the values that alert rules compare. They come from the stored series. */
 export interface MetricReader {
-  /** Includes everything counted up to now. Called before an evaluation. Never throws. */
+  /** Adds everything that was counted up to now. Called before an evaluation. Never throws. */
   refresh(): void;
   /**
-   * Returns the value of a metric over the last `windowSeconds`. The window is up to 6.5 s longer, because values are
-   * stored per step (5 s within 15 min, longer before). Counter: its increase, or its increase per second if `rate`.
-   * Gauge or up-down counter: its mean. Histogram: the number of recorded values, or their number per second if `rate`.
-   * Series that have all of `labels` are added up. A counter that began within the window counts from 0. Null if there
-   * is no such series, or none has a value in the window. `metric` is one of our names, e.g. `svc.calls`, or a worker's
-   * own. Never throws.
+   * Returns the value of a metric over the last `windowSeconds`. Never throws.
+   * - The window is up to 6.5 s longer, because values are stored per step (5 s for the last 15 min, longer before).
+   * - The value of a counter is its increase, or its increase per second if `rate` is set.
+   * - The value of a gauge or up-down counter is its mean.
+   * - The value of a histogram is the number of recorded values, or their number per second if `rate` is set.
+   * - Series that have all of `labels` are added up. A counter that began within the window counts from 0.
+   * - Null if there is no such series, or if no such series has a value in the window.
+   * - `metric` is one of our names, for example `svc.calls`, or the name of a worker's own metric.
    */
   value(metric: string, labels: Readonly<Record<string, string>>, windowSeconds: number, rate: boolean): number | null;
   /**
-   * Returns why there is no series of this name, with the nearest existing name; undefined if there is or will be one.
+   * Returns an error text with the nearest existing name if there is no series of this name and none is expected;
+   * otherwise undefined.
    */
   missing(metric: string): string | undefined;
-  /** Returns why nothing is measured at present; undefined while metrics are on. */
+  /** Returns a text that says why nothing is measured; undefined while metrics are on. */
   problem(): string | undefined;
 }
 
 export interface MetricReaderParts {
   readonly store: SeriesStore;
-  /** Adds what was counted since the last sample to the current step. */
+  /** Adds the counts since the last sample to the current step. */
   readonly catchUp?: () => void;
   readonly problem?: () => string | undefined;
 }
@@ -60,7 +63,7 @@ export function metricReader({
       if (problem() === undefined) catchUp();
     },
     value(metric, labels, windowSeconds, rate) {
-      // While metrics are off, an unchanged counter says nothing.
+      // While metrics are off, counters do not grow, so a value of 0 would be wrong.
       if (problem() !== undefined) return null;
       const now = store.timeLine.now();
       const window: Window = { from: now - windowSeconds * 1_000 - OVERLAP_MS, to: now, isWhole: true };
@@ -76,7 +79,10 @@ export function metricReader({
   };
 }
 
-/** An existing counter that did not grow has 0; a gauge without values has none. */
+/**
+ * Returns the value of a series in the window. A counter that did not grow has 0. A gauge without values has none
+ * (null).
+ */
 function valueIn(series: Series, window: Window, now: number): number | null {
   if (!(series instanceof NumberSeries)) return histogramIn(series, window, now)?.count ?? 0;
   const counts = numbersIn(series, window, now);

@@ -6,17 +6,22 @@ import { type Labels, labelsKey } from "./labels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries, type Origin, type Series } from "./series.ts";
 import type { TimeLine } from "./time-line.ts";
 
-/** Maximum size of all histograms together, in bytes; beyond it only totals are updated. */
+/** Maximum size of all histograms together, in bytes. Beyond it, only totals are updated. */
 const MAX_HISTOGRAM_BYTES = 32 * 1024 * 1024;
-/** Maximum share of external series. The rest is for the engine's own metrics, which alerts need. */
+/** Maximum share of external series. The rest is reserved for the engine's own metrics, because alerts need them. */
 const EXTERNAL_SHARE = 0.75;
-/** Time after which an inactive series of the engine has no data left in any rollup. */
+/**
+ * After this time, in milliseconds, an inactive series of the engine has no data left in any rollup, so it is removed.
+ */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 export interface StoreLimits {
-  /** Maximum number of series; further ones are dropped and counted. A quarter is reserved for the engine's own. */
+  /**
+   * Maximum number of series. New series beyond it are dropped and counted. A quarter is reserved for the engine's own
+   * series.
+   */
   readonly maxSeries: number;
-  /** Time in milliseconds after which an inactive series that is external, or of one worker, is removed. */
+  /** Time in milliseconds after which an inactive series is removed, if it is external or belongs to one worker. */
   readonly retentionMs: number;
 }
 
@@ -63,13 +68,16 @@ export class SeriesStore {
     return this.#byName.get(name)?.series.values() ?? [];
   }
 
-  /** Returns undefined, and counts a drop, if there is no room for a new series, or the name has another type. */
+  /**
+   * Returns a series. Returns undefined and counts a drop in two cases: there is no room for a new series, or the name
+   * is used with another type.
+   */
   number(info: MetricInfo, labels: Labels, origin?: Origin): NumberSeries | undefined {
     const found = this.#find(info, labels, origin, (identity) => new NumberSeries(identity));
     return found instanceof NumberSeries ? found : undefined;
   }
 
-  /** Like `number`. A series whose bucket bounds have changed starts again. */
+  /** Like `number`, for histograms. If the bucket bounds have changed, the series begins again. */
   histogram(info: MetricInfo, labels: Labels, layout: BucketLayout, origin?: Origin): HistogramSeries | undefined {
     const make = (identity: ConstructorParameters<typeof HistogramSeries>[0]): HistogramSeries =>
       new HistogramSeries(identity, layout, this.#budget);

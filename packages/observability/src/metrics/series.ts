@@ -9,12 +9,12 @@ export type MetricType = "gauge" | "counter" | "up_down_counter" | "histogram";
 export interface MetricInfo {
   readonly name: string;
   readonly type: MetricType;
-  /** UCUM code. */
+  /** Unit as a UCUM code. */
   readonly unit: string;
   readonly description: string;
 }
 
-/** The external sender of a series and its scope; undefined for the engine's own. */
+/** The external sender of a series, with its instrumentation scope. Undefined for the engine's own series. */
 export interface Origin {
   readonly service: string;
   readonly workerId: string | undefined;
@@ -25,23 +25,26 @@ interface Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
   readonly origin: Origin | undefined;
-  /** Start, in stored time. */
+  /** Time when the series began, on the axis of stored time (see `TimeLine`). */
   readonly since: number;
 }
 
-/** A gauge or counter over time. The samples of a counter are its increases. */
+/** A gauge or counter over time. For a counter, each sample is its increase since the sample before. */
 export class NumberSeries implements Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
   readonly origin: Origin | undefined;
   readonly since: number;
-  /** Time of the last value, in stored time. */
+  /** Time of the last value, on the axis of stored time. */
   at: number;
   /** Latest value of a gauge; total of a counter since its start. */
   latest = 0;
-  /** Last cumulative value of a counter whose sender or module reports totals. */
+  /** Last cumulative value. It is set for counters whose sender or module reports totals instead of increases. */
   cumulative: number | undefined;
-  /** Start of that total according to the sender, in Unix nanoseconds; undefined if it does not send one. */
+  /**
+   * Time since which `cumulative` was counted, according to the sender, in Unix nanoseconds. Undefined if the sender
+   * does not send it.
+   */
   countedSince: bigint | undefined;
   readonly #rings = [SAMPLES, ...ROLLUPS].map((level) => new NumberRing(level));
 
@@ -103,7 +106,7 @@ export class HistogramSeries implements Identity {
     this.#rings = [SAMPLES, ...ROLLUPS].map((level) => new HistogramRing(level, budget));
   }
 
-  /** Returns false if there was no room for the counts by period; the total is updated anyway. */
+  /** Adds counts. Returns false if there was no room for the counts by period. The total is updated in any case. */
   add(at: number, counts: HistogramCounts): boolean {
     this.at = at;
     const before = bytesOf(this.total);

@@ -5,13 +5,14 @@ import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
 /**
- * Bounds of exported durations, each twice the one before: from 0.128 ms to 34 s. Each is also a bound of the stored
- * buckets.
+ * Bucket bounds of exported durations in milliseconds, from 0.128 ms to 34 s. Each bound is twice the one before it.
+ * Each is also a bound of the stored buckets, so that no stored bucket is split.
  */
 const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);
 
 /**
- * A histogram with the upper bounds of its buckets. There is one count more than bounds: values above the last bound.
+ * A histogram with the upper bounds of its buckets. There is one more count than bounds, for values above the last
+ * bound.
  */
 export interface ExplicitBuckets {
   readonly bounds: readonly number[];
@@ -24,7 +25,7 @@ export function explicitBuckets(counts: HistogramCounts, layout: BucketLayout): 
   let place = 0;
   for (let at = 0; at < counts.buckets.length; at++) {
     const start = layout.startOf(counts.first + at);
-    // A bucket counts towards the first bound above its start.
+    // A stored bucket is added to the exported bucket whose upper bound is the first one above its start.
     while (place < bounds.length && counts.first + at > 0 && start >= (bounds[place] as number) * (1 - 1e-9)) place++;
     bucketCounts[place] = (bucketCounts[place] as number) + (counts.buckets[at] as number);
   }
@@ -35,7 +36,7 @@ function boundsOf(layout: BucketLayout): readonly number[] {
   return Array.from({ length: layout.size - 1 }, (_, index) => layout.startOf(index + 1));
 }
 
-/** Returns the totals of all series as records for export. `own` is the resource of series without an origin. */
+/** Returns the totals of all series as records for export. `own` is the resource of the engine's own series. */
 export function snapshotOf(
   store: SeriesStore,
   own: Resource,

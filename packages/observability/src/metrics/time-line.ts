@@ -1,13 +1,17 @@
 import type { Clock } from "@svc-runtime/engine/module";
 
-/** Sample interval and finest resolution, in milliseconds. */
+/** Interval of samples, which is also the finest resolution, in milliseconds. */
 export const STEP_MS = 5_000;
-/** Maximum difference between the wall clock and the monotonic clock over one step before it counts as a jump. */
+/**
+ * Maximum difference between the wall clock and the monotonic clock over one step, in milliseconds. A greater one means
+ * that the wall clock was set.
+ */
 const TOLERANCE_MS = 2_500;
 
 /**
- * The time axis of samples. It follows the wall clock but never goes back. If the clock is set back, older samples keep
- * their age and are shown at earlier times. If it is set forward, or after a suspend, there is a gap without samples.
+ * The time axis of samples (stored time). It follows the wall clock but never goes back. If the wall clock is set back,
+ * older samples keep their age and are shown at earlier times. If it is set forward, or after a suspend, the axis has a
+ * gap without samples.
  */
 export class TimeLine {
   readonly #clock: Clock;
@@ -27,7 +31,7 @@ export class TimeLine {
     const wall = this.#clock.now();
     const expected = this.#at + monotonic - this.#monotonic;
     const off = wall - this.#shift - expected;
-    // Shifts by whole steps, so that shown times stay aligned to steps.
+    // The shift is a multiple of the step, so that shown times stay aligned to steps.
     if (off < -TOLERANCE_MS) this.#shift += Math.round(off / STEP_MS) * STEP_MS;
     this.#monotonic = monotonic;
     this.#at = Math.max(this.#at, off < -TOLERANCE_MS ? expected : wall - this.#shift);

@@ -7,7 +7,7 @@ import type { HistogramSeries, NumberSeries } from "./series.ts";
 export interface Window {
   readonly from: number;
   readonly to: number;
-  /** True: begins with the period that contains `from`. Default: begins with the nearest period. */
+  /** True if the window begins with the period that contains `from`. By default, it begins with the nearest period. */
   readonly isWhole?: boolean;
 }
 
@@ -17,7 +17,7 @@ interface Periods {
   readonly last: number;
 }
 
-/** Returns the periods of the window at the finest level that reaches back far enough. */
+/** Returns the periods of the window. Uses the finest level that reaches back far enough. */
 export function periodsOf({ from, to, isWhole = false }: Window, now: number): Periods {
   const rounded = isWhole ? Math.floor : Math.round;
   const level = levelFor(from, now, rounded);

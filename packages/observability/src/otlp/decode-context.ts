@@ -12,15 +12,18 @@ import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
 
 export interface Origin {
-  /** The worker whose connection it came over; undefined for `/otel` sockets and the receiver. */
+  /** The worker over whose connection the records came. Undefined for `/otel` sockets and the OTLP receiver. */
   readonly worker: { readonly id: string; readonly name: string } | undefined;
-  /** True: it came as a frame of a worker, not from an OpenTelemetry exporter. */
+  /** True if the records came as a frame of a worker, and not from an OpenTelemetry exporter. */
   readonly isFrame: boolean;
   /** True if a connected worker with that id has the sender's address. */
   readonly mayBeWorker: (workerId: string) => boolean;
-  /** Id of the principal if the sender is restricted; becomes part of its service name. Undefined: a trusted sender. */
+  /**
+   * Id of the principal if the sender is restricted. It becomes part of the sender's service name. Undefined for
+   * trusted senders.
+   */
   readonly restrictedTo?: string | undefined;
-  /** True for a function that the principal of a restricted sender provides. Undefined: it provides none. */
+  /** Returns true for a function that the principal of a restricted sender provides. Undefined if it provides none. */
   readonly providesFunction?: ((functionId: string) => boolean) | undefined;
 }
 
@@ -30,9 +33,9 @@ export interface DecodeContext {
   readonly logs: LogSink;
   readonly metrics: MetricSink;
   readonly drops: DropCounter;
-  /** Nanoseconds since 1970. */
+  /** Current time, in nanoseconds since 1970. */
   readonly nowNanos: bigint;
-  /** Name of this node of a cluster; undefined for an engine that is alone. */
+  /** Name of this node of the cluster; undefined if the engine is in no cluster. */
   readonly node?: string | undefined;
 }
 
@@ -41,7 +44,10 @@ export interface ScopeNames {
   readonly scopeVersion: string | undefined;
 }
 
-/** Yields the records of a request with their resource and scope. `names` are the JSON members, e.g. `spans`. */
+/**
+ * Yields the records of a request with their resource and scope. `names` are the names of the JSON members, for example
+ * `spans`.
+ */
 export function* recordsOf(
   body: unknown,
   names: { readonly resources: string; readonly scopes: string; readonly records: string },
@@ -63,8 +69,9 @@ function readScope(value: unknown): ScopeNames {
 }
 
 /**
- * Reads a resource. A trusted sender may set any service name; for a restricted one it is the worker's name with its
- * principal. The worker is known by its connection; otherwise its claimed id must match the sender's address.
+ * Reads a resource. A trusted sender may set any service name. The service name of a restricted sender is the worker's
+ * name with its principal. The worker is known by its connection. Without one, the worker id that the resource claims
+ * must be that of a worker at the sender's address.
  */
 export function readResource(
   resource: JsonObject,
@@ -79,7 +86,7 @@ export function readResource(
   const workerId = origin.worker?.id ?? (claim !== undefined && origin.mayBeWorker(claim) ? claim : undefined);
   const attributes = Object.assign(Object.create(null) as Record<string, AttributeValue>, permitted(given, origin));
   delete attributes["service.name"];
-  // Unverified ids are not shown as if they were verified.
+  // Ids that were not verified are removed, because readers would trust them.
   delete attributes["svc.worker.id"];
   if (origin.restrictedTo !== undefined) delete attributes["worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
@@ -90,7 +97,7 @@ export function readResource(
   return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes, restrictedTo: origin.restrictedTo };
 }
 
-/** Reads the attributes of a record. Removes reserved ones if the sender is restricted. */
+/** Reads the attributes of a record. If the sender is restricted, reserved attributes are removed. */
 export function readOwnAttributes(value: unknown, budget: RecordBudget, origin: Origin): Attributes {
   return permitted(readAttributes(value, budget), origin);
 }

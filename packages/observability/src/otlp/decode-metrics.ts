@@ -13,7 +13,7 @@ type Kind = Pick<MetricRecord, "type" | "temporality"> & {
   readonly readPoint: (json: JsonObject) => MetricPoint["value"] | undefined;
 };
 
-/** Yields once for each point, because points are what an OTLP response counts. */
+/** Decodes metrics. Yields once for each point, because an OTLP response reports the number of points. */
 export function* decodeMetrics(body: unknown, context: DecodeContext): Generator<boolean> {
   for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
     const resource = readResource(json, context, "metrics", workerNamedBy(records));
@@ -67,7 +67,7 @@ function* readPoints(
   return points;
 }
 
-/** Published clients put the worker id on each point instead of the resource. */
+/** Returns the worker id from the first point, because published clients put it there instead of on the resource. */
 function workerNamedBy(metrics: readonly unknown[]): string | undefined {
   const metric = asObject(metrics[0]);
   const points = asList(asObject(metric?.gauge ?? metric?.sum)?.dataPoints);
@@ -141,7 +141,7 @@ function readHistogram(json: JsonObject): MetricPoint["value"] | undefined {
   const given = asList(json.bucketCounts).map(asInteger);
   const count = asInteger(json.count);
   if (count === undefined || count < 0 || bounds.length > MAX_BOUNDS) return undefined;
-  // Without bounds there is one bucket, whose count may be omitted.
+  // Without bounds there is one bucket, and its count may be left out.
   const bucketCounts = given.length === 0 && bounds.length === 0 ? [count] : given;
   if (bucketCounts.length !== bounds.length + 1) return undefined;
   if (!isRising(bounds) || !bucketCounts.every((bucket) => bucket !== undefined && bucket >= 0)) return undefined;

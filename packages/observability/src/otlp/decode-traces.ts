@@ -24,27 +24,29 @@ import {
 } from "./values.ts";
 
 const NAMES = { resources: "resourceSpans", scopes: "scopeSpans", records: "spans" } as const;
-/** Kinds by their OTLP number; 0 is unspecified. */
+/** Span kinds by their OTLP number. The number 0 means unspecified. */
 const KINDS: readonly SpanKind[] = ["internal", "internal", "server", "client", "producer", "consumer"];
 const CONSUMER = 5;
 const NO_BAGGAGE: Readonly<Record<string, string>> = Object.freeze({});
-/** Approximate size of an empty span, and of an event or link. */
+/** Approximate size of an empty span, in bytes. */
 const SPAN_BYTES = 400;
+/** Approximate size of an event or a link, in bytes. */
 const PART_BYTES = 100;
 
-/** Reasons for which a span is dropped; a small fixed set. */
+/** Reasons for dropping a span. They are few and fixed, because each reason has a counter. */
 type Refusal = "malformed" | "bad_id" | "bad_time";
 
 export function* decodeTraces(body: unknown, context: DecodeContext): Generator<boolean> {
   for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
     const resource = readResource(json, context, "spans");
     const kindOffset = countsKindsFromZero(resource, records, context) ? 1 : 0;
-    // Only our SDKs are known to set the flags: other senders often send 0 without meaning "not sampled".
+    // The sampled flag is read from our SDKs only. Other senders often send 0 without meaning "not sampled".
     const hasFlags = context.origin.isFrame && resource.attributes["telemetry.sdk.name"] === "svc";
     for (const record of records) {
       const span = readSpan(asObject(record), { resource, scope, kindOffset, hasFlags, context });
       if (typeof span === "string") context.drops.dropped("spans", span, 1);
-      // Pending spans too: their end may never arrive, so they must not be tracked like the engine's own pending spans.
+      // Pending spans are passed as ended ones too. Their end may never arrive, so they must not be tracked like the
+      // engine's own pending spans.
       else context.spans.ended(span);
       yield typeof span !== "string";
     }
@@ -52,8 +54,9 @@ export function* decodeTraces(body: unknown, context: DecodeContext): Generator<
 }
 
 /**
- * The published Python client sends its own enum values for kinds, one below those of OTLP. Only it sends frames as
- * Python without our SDK name. A kind that it cannot have sent proves the opposite.
+ * Returns true if the sender numbers span kinds from 0 instead of 1, as the published Python client does. It is
+ * recognized as the only client that sends frames as Python without our SDK name. A span with a kind that this client
+ * cannot have sent proves that the sender is another one.
  */
 function countsKindsFromZero({ attributes }: Resource, spans: readonly unknown[], { origin }: DecodeContext): boolean {
   const isForeignPython =
@@ -109,16 +112,18 @@ function readSpan(
     baggage: NO_BAGGAGE,
     resource,
     ...scope,
-    // Otherwise a restricted sender could hide a trace from lists by sending an internal root span.
+    // Only trusted senders can mark a span as internal. Otherwise a restricted sender could hide a trace from lists by
+    // sending an internal root span.
     internal: context.origin.restrictedTo === undefined && isInternal(attributes),
-    // Other senders have already sampled; our SDKs leave the decision to the engine.
+    // Spans of other senders count as sampled, because these have sampled already. Our SDKs leave the decision to the
+    // engine.
     sampled: !(hasFlags && isUnsampled(json.flags)),
     outside: true,
     size: SPAN_BYTES + budget.used + (events.length + links.length) * PART_BYTES,
   };
 }
 
-/** Trace flags as in W3C Trace Context: the lowest bit means sampled. */
+/** Returns true if the sampled flag, the lowest bit of the trace flags of W3C Trace Context, is not set. */
 function isUnsampled(flags: unknown): boolean {
   const number = asInteger(flags);
   return number !== undefined && (number & 1) === 0;
@@ -181,7 +186,7 @@ function readLinks(list: readonly unknown[], budget: RecordBudget): readonly Spa
   return links;
 }
 
-/** The marks that published clients set. */
+/** Returns true if the span has the attributes with which published clients mark internal spans. */
 function isInternal(attributes: Attributes): boolean {
   const id = attributes.function_id;
   return (

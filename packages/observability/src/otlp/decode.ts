@@ -6,9 +6,9 @@ import { decodeTraces } from "./decode-traces.ts";
 import { asObject } from "./values.ts";
 
 /**
- * Decodes a parsed, untrusted export request. Tolerates missing lists, nulls, and integers as numbers or strings.
- * Passes each record to its sink and then yields, so that the caller can pause: true if the record was accepted, false
- * if it was rejected. A rejected record does not affect others.
+ * Decodes a parsed, untrusted export request. Missing lists, nulls, and integers as numbers or strings are accepted.
+ * Each record is passed to its sink. After each record, the generator yields, so that the caller can pause: true if the
+ * record was accepted, false if it was rejected. A rejected record does not affect others.
  */
 export function decode(signal: Signal, body: unknown, context: DecodeContext): Generator<boolean> {
   switch (signal) {
@@ -27,7 +27,10 @@ const LISTS: Readonly<Record<Signal, readonly [resources: string, scopes: string
   metrics: ["resourceMetrics", "scopeMetrics", "metrics"],
 };
 
-/** Throws SyntaxError if a list of records is no list: without records the sender would see a success. */
+/**
+ * Throws SyntaxError if a list of records is not a list. Otherwise the request would be decoded without records, and
+ * the sender would see a success.
+ */
 export function checkShape(signal: Signal, body: unknown): void {
   const [resources, scopes, records] = LISTS[signal];
   for (const [at, ofResource] of listOf(body, resources, "").entries()) {
@@ -39,7 +42,7 @@ export function checkShape(signal: Signal, body: unknown): void {
 
 function listOf(parent: unknown, name: string, path: string): readonly unknown[] {
   const value = asObject(parent)?.[name];
-  // A missing list or null means that there are no records.
+  // A missing list or null is the same as an empty list.
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value))
     throw new SyntaxError(

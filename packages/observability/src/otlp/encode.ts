@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, clie
 const STATUS_CODES: Readonly<Record<SpanRecord["status"], number>> = { unset: 0, ok: 1, error: 2 };
 const TEMPORALITIES = { delta: 1, cumulative: 2 } as const;
 
-/** Returns attributes as they may leave the engine, e.g. with secrets masked. */
+/** Returns the attributes in the form in which they may leave the engine, for example with secrets masked. */
 export type ShowAttributes = (attributes: Attributes) => Attributes;
 
 const showAll: ShowAttributes = (attributes) => attributes;
@@ -127,7 +127,7 @@ function pointFacts({ attributes, startUnixNano, timeUnixNano }: MetricPoint) {
   };
 }
 
-/** Collectors identify services by `service.name`, and their processes by `service.instance.id`. */
+/** Encodes a resource. Collectors identify a service by `service.name`, and its processes by `service.instance.id`. */
 function encodeResource(
   { service, workerId, attributes }: Resource,
   show: ShowAttributes,
@@ -182,7 +182,10 @@ interface ResourceGroup<T> {
   readonly scopes: { readonly scope: { readonly name?: string; readonly version?: string }; readonly records: T[] }[];
 }
 
-/** Groups records by resource. Equal resources are merged, because one worker's records come from several frames. */
+/**
+ * Groups records by resource. Equal resources are merged, because records of one worker come from several frames, each
+ * with its own resource object.
+ */
 function byResourceAndScope<T extends WithOrigin>(records: readonly T[]): ResourceGroup<T>[] {
   const found = new Map<string, ResourceGroup<T>>();
   const keys = new Map<Resource, string>();

@@ -1,7 +1,7 @@
 import type { MetricPoint } from "../telemetry-records.ts";
 import { asFinite, asInteger, asList, asObject, type JsonObject } from "./values.ts";
 
-/** Maximum number of buckets; with more, neighbours are merged. */
+/** Maximum number of buckets. If there are more, neighbours are merged. */
 const MAX_BUCKETS = 160;
 const MAX_GIVEN = 4_096;
 
@@ -27,7 +27,7 @@ export function explicitHistogram(json: JsonObject): MetricPoint["value"] | unde
     return undefined;
   if (!buckets.every((bucket) => bucket !== undefined && bucket >= 0)) return undefined;
   while (buckets.length > MAX_BUCKETS) {
-    // One scale lower, two neighbours become one; the first pair may have only one member.
+    // At a scale lower by one, two neighbouring buckets become one. The first of these may contain only one old bucket.
     const joined: number[] = [];
     for (const [at, bucket] of buckets.entries()) {
       const place = Math.floor((offset + at) / 2) - Math.floor(offset / 2);

@@ -4,12 +4,15 @@ import { checkShape, decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
 import type { RecordRate } from "./record-rate.ts";
 
-/** Maximum number of queued bytes of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
+/** Maximum number of queued bytes of all sources together. One frame may have 16 MiB. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Maximum number of queued bytes of all restricted sources together. */
 const MAX_WAITING_BYTES_OF_RESTRICTED = 16 * 1024 * 1024;
+/** Maximum number of queued bytes of one source. */
 const MAX_WAITING_BYTES_PER_SOURCE = 16 * 1024 * 1024;
-/** How long decoding runs, and how much longer it then pauses: it takes at most a fifth of the event loop. */
+/** Time for which decoding runs before it pauses, in milliseconds. */
 const SLICE_MS = 4;
+/** Length of the pause as a multiple of `SLICE_MS`. With 4, decoding takes at most a fifth of the event loop's time. */
 const PAUSE_PER_SLICE = 4;
 /** Number of records between two checks of the time. */
 const CHECK_EVERY = 16;
@@ -19,11 +22,11 @@ export interface IngestSinks {
   readonly logs: LogSink;
   readonly metrics: MetricSink;
   readonly drops: DropCounter;
-  /** Wall clock, milliseconds. */
+  /** Returns the time of the wall clock, in milliseconds. */
   readonly now: () => number;
-  /** Limits the records of restricted principals. */
+  /** Limits the number of records from restricted principals. */
   readonly rate: RecordRate;
-  /** Name of this node of a cluster. */
+  /** Name of this node of the cluster. */
   readonly node?: string | undefined;
 }
 
@@ -51,8 +54,8 @@ interface ReadingBody extends WaitingBody {
 }
 
 /**
- * Decodes external telemetry in small slices, round-robin by source, so that a busy sender delays neither calls nor
- * other sources. Limited by bytes; further bodies are dropped and counted.
+ * Decodes external telemetry in short slices, round-robin by source, so that a busy sender delays neither calls nor
+ * other sources. The queued bytes are limited. Bodies beyond the limit are dropped and counted.
  */
 export class Ingest {
   readonly #sinks: IngestSinks;
@@ -76,7 +79,10 @@ export class Ingest {
     return { accepted: this.#accepted, refused: this.#refused, waitingBytes: this.#bytes };
   }
 
-  /** Returns false and counts a drop if the queue is full. Bodies with the same `source` share a turn. */
+  /**
+   * Queues a body. If the queue is full, counts a drop and returns false. Bodies with the same `source` are in the same
+   * place of the round-robin order.
+   */
   offer(source: string, body: WaitingBody): boolean {
     const ofSource = this.#bytesOf.get(source) ?? 0;
     const restricted = body.origin.restrictedTo === undefined ? 0 : body.bytes;
@@ -101,7 +107,7 @@ export class Ingest {
     return true;
   }
 
-  /** Decodes what is queued without pauses, for at most `maxMs`; drops the rest. */
+  /** Decodes the queued bodies without pauses for at most `maxMs`, and drops the rest. */
   stop(maxMs: number): void {
     const end = performance.now() + maxMs;
     while (performance.now() < end && this.#step(end)) {}
@@ -123,7 +129,7 @@ export class Ingest {
     this.#cancelTurn = () => clearTimeout(turn);
   }
 
-  /** Works until the given time or until the queue is empty. Returns false if nothing is left. */
+  /** Decodes until the given time, or until the queue is empty. Returns false if the queue is empty. */
   #step(until: number): boolean {
     for (;;) {
       this.#current ??= this.#next();
@@ -134,7 +140,9 @@ export class Ingest {
     }
   }
 
-  /** Returns the first body of the next source, parsed; undefined if there is none or it cannot be parsed. */
+  /**
+   * Returns the next source's first body, parsed. Returns undefined if the queue is empty or the body cannot be parsed.
+   */
   #next(): ReadingBody | undefined {
     const [source, bodies] = this.#waiting.entries().next().value ?? [];
     if (source === undefined || bodies === undefined) return undefined;
@@ -180,12 +188,12 @@ export class Ingest {
     }
   }
 
-  /** Returns false if the time is up before the body is decoded. */
+  /** Decodes records of a body. Returns false if the time is up before the end of the body. */
   #read(body: ReadingBody, until: number): boolean {
     const { restrictedTo } = body.origin;
     for (let count = 1; ; count += 1) {
       if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
-        // The number of remaining records is unknown without decoding them.
+        // The number of remaining records is not known without decoding them, so one drop is counted.
         this.#sinks.drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
         body.refused += 1;
         break;
@@ -204,7 +212,7 @@ export class Ingest {
   }
 }
 
-/** Smaller bodies are parsed without counting their objects. */
+/** Bodies below this size are parsed without counting their objects first. */
 const SMALL_BYTES = 256 * 1024;
 /** Maximum number of objects and lists in one body. Each takes about sixty bytes after parsing, even if it is empty. */
 const MAX_CONTAINERS = 500_000;
@@ -215,7 +223,7 @@ const OPEN_BRACKET = 0x5b;
 export function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length > SMALL_BYTES) {
     let containers = 0;
-    // Brackets inside strings count too; real bodies have few.
+    // Brackets inside strings are counted too. That does no harm, because real bodies have few of them.
     for (const byte of bytes) if (byte === OPEN_BRACE || byte === OPEN_BRACKET) containers += 1;
     if (containers > MAX_CONTAINERS)
       throw new TooMuchError(`the body has more than ${MAX_CONTAINERS} objects and lists`);

@@ -1,13 +1,13 @@
 /**
  * OTLP as JSON, as specified for its protobuf messages
- * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids in hex, 64-bit integers as decimal strings.
- * Our output has these types; input is not trusted and is checked member by member.
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). Ids are hex, 64-bit integers are decimal strings.
+ * The types describe what the engine sends. Received JSON is not trusted, so each member is checked.
  */
 export type AnyValue =
   | { readonly stringValue: string }
   | { readonly boolValue: boolean }
   | { readonly intValue: string }
-  /** NaN and the infinities are strings. */
+  /** NaN and the infinities are sent as strings. */
   | { readonly doubleValue: number | "NaN" | "Infinity" | "-Infinity" }
   | { readonly arrayValue: { readonly values: readonly AnyValue[] } }
   | { readonly kvlistValue: { readonly values: readonly KeyValue[] } }
@@ -32,7 +32,7 @@ export interface SpanJson {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  /** 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** Span kind: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly startTimeUnixNano: string;
   /** `0` while the span is pending. */
@@ -48,11 +48,11 @@ export interface SpanJson {
     readonly spanId: string;
     readonly attributes: readonly KeyValue[];
   }[];
-  /** 0 unset, 1 ok, 2 error. */
+  /** Status code: 0 unset, 1 ok, 2 error. */
   readonly status: { readonly code: number; readonly message?: string };
 }
 
-/** `ExportTraceServiceRequest`. */
+/** Body of an `ExportTraceServiceRequest`. */
 export interface TracesJson {
   readonly resourceSpans: readonly {
     readonly resource: ResourceJson;
@@ -71,7 +71,7 @@ export interface LogJson {
   readonly spanId?: string;
 }
 
-/** `ExportLogsServiceRequest`. */
+/** Body of an `ExportLogsServiceRequest`. */
 export interface LogsJson {
   readonly resourceLogs: readonly {
     readonly resource: ResourceJson;
@@ -103,7 +103,7 @@ export interface MetricJson {
   readonly description: string;
   readonly unit: string;
   readonly gauge?: { readonly dataPoints: readonly NumberPointJson[] };
-  /** 1 delta, 2 cumulative. */
+  /** A counter. Aggregation temporality: 1 delta, 2 cumulative. */
   readonly sum?: {
     readonly dataPoints: readonly NumberPointJson[];
     readonly aggregationTemporality: number;
@@ -112,7 +112,7 @@ export interface MetricJson {
   readonly histogram?: { readonly dataPoints: readonly HistogramPointJson[]; readonly aggregationTemporality: number };
 }
 
-/** `ExportMetricsServiceRequest`. */
+/** Body of an `ExportMetricsServiceRequest`. */
 export interface MetricsJson {
   readonly resourceMetrics: readonly {
     readonly resource: ResourceJson;

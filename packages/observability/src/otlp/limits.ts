@@ -16,7 +16,7 @@ export const CUT_MARK = "… [cut]";
 
 type SignalOfDrops = Parameters<DropCounter["dropped"]>[0];
 
-/** The bytes that one record may still use. Counts what is omitted. */
+/** The number of bytes that one record may still use. Counts everything that is omitted. */
 export class RecordBudget {
   #left = MAX_RECORD_BYTES;
   readonly #signal: SignalOfDrops;
@@ -31,7 +31,7 @@ export class RecordBudget {
     return MAX_RECORD_BYTES - this.#left;
   }
 
-  /** Returns false, and takes nothing, if fewer bytes are left. */
+  /** Takes bytes. Returns false, and takes none, if fewer bytes are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false;
     this.#left -= bytes;
@@ -42,9 +42,9 @@ export class RecordBudget {
     if (count > 0) this.#drops.dropped(this.#signal, `record_limit_${what}`, count);
   }
 
-  /** Returns the text, or its beginning with a mark, within the bytes that are left. */
+  /** Returns the text if it fits into the bytes that are left. Otherwise cuts it and appends a mark. */
   cut(text: string, maxBytes: number): string {
-    // One UTF-16 unit takes at most three bytes.
+    // One UTF-16 unit takes at most three bytes in UTF-8, so short texts need no exact count.
     const bytes = text.length * 3 <= maxBytes ? text.length : Buffer.byteLength(text);
     const room = Math.min(maxBytes, this.#left);
     if (bytes <= room) {
@@ -61,7 +61,7 @@ export class RecordBudget {
 function cutToBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.slice(0, maxBytes));
   let end = Math.min(maxBytes, bytes.length);
-  // Bytes 10xxxxxx continue a character.
+  // Bytes of the form 10xxxxxx are inside a character, so the cut moves to before its first byte.
   while (end > 0 && end < bytes.length && ((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   return bytes.toString("utf8", 0, end);
 }

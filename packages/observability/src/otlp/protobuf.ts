@@ -9,7 +9,7 @@ type JsonObject = Record<string, unknown>;
 
 /** Thrown by `readMessage`. */
 export class ProtobufError extends Error {
-  /** True: the message is well-formed, but too large. */
+  /** True if the message is well-formed but too large. */
   readonly isOverLimit: boolean;
 
   constructor(message: string, isOverLimit = false) {
@@ -19,7 +19,10 @@ export class ProtobufError extends Error {
   }
 }
 
-/** Maximum number of values in one message: each takes up to a hundred times its bytes after decoding. */
+/**
+ * Maximum number of values in one message. It limits memory, because a value may take a hundred times its encoded bytes
+ * after decoding.
+ */
 const MAX_VALUES = 500_000;
 const MAX_DEPTH = 32;
 
@@ -29,7 +32,7 @@ export function readMessage(bytes: Uint8Array, schema: MessageSchema): JsonObjec
     const reader = Reader.create(bytes);
     return readFields(reader, reader.len, schema, { left: MAX_VALUES }, 0);
   } catch (error) {
-    // The library throws errors of many types.
+    // The library throws errors of many types, so all are converted.
     throw error instanceof ProtobufError
       ? error
       : new ProtobufError(`the body is not a valid protobuf message: ${(error as Error).message}`);
@@ -141,7 +144,7 @@ function readScalar(reader: Reader, kind: ScalarKind): unknown {
   }
 }
 
-/** Encodes an object of that form. Members that the schema does not know are omitted. */
+/** Encodes an object in that JSON form. Members that the schema does not contain are omitted. */
 export function writeMessage(value: object, schema: MessageSchema): Uint8Array {
   const writer = Writer.create();
   writeFields(writer, value as JsonObject, schema);
@@ -195,7 +198,7 @@ function writeScalar(writer: Writer, kind: ScalarKind, value: unknown): void {
       writer.int32(value as number);
       break;
     case "double":
-      // Number() also parses "NaN" and the infinities.
+      // The string may be "NaN" or an infinity, which Number() parses too.
       writer.double(Number(value));
       break;
     case "uint32":

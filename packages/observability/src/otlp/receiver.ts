@@ -12,10 +12,10 @@ const SIGNALS: ReadonlyMap<string, Signal> = new Map([
   ["/v1/logs", "logs"],
   ["/v1/metrics", "metrics"],
 ]);
-/** Maximum number of concurrent requests; each may take 16 MiB. */
+/** Maximum number of concurrent requests. The limit is low, because the body of each may take 16 MiB. */
 const MAX_REQUESTS = 16;
 const RETRY_AFTER_SECONDS = 5;
-/** Codes of `google.rpc.Code`. */
+/** Error codes of `google.rpc.Code`. */
 const INVALID_ARGUMENT = 3;
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
@@ -31,7 +31,7 @@ export interface ReceiverParts {
   readonly drops: DropCounter;
 }
 
-/** OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), in protobuf and JSON, with optional gzip. */
+/** OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), as protobuf or JSON, with optional gzip. */
 export class OtlpReceiver {
   readonly #parts: ReceiverParts;
   #reading = 0;
@@ -42,7 +42,7 @@ export class OtlpReceiver {
     this.#parts = parts;
   }
 
-  /** Records since the start; a rejected request counts as one refused record. */
+  /** Number of records since the start. A rejected request counts as one refused record. */
   get counts(): { readonly accepted: number; readonly refused: number } {
     return { accepted: this.#accepted, refused: this.#refused };
   }
@@ -151,7 +151,7 @@ export class OtlpReceiver {
     message: string,
   ): void {
     this.#refused += 1;
-    // The rest of the request body is not read.
+    // The rest of the request body is not read, so the connection cannot be reused.
     if (!request.complete) response.setHeader("connection", "close");
     send(response, encoding, status, { code, message }, RPC_STATUS);
   }
@@ -190,7 +190,7 @@ function encodingOf(contentType: string | undefined): Encoding | undefined {
   return type === CONTENT_TYPES.protobuf || type === "application/protobuf" ? "protobuf" : undefined;
 }
 
-/** The response uses the encoding of the request. */
+/** Sends a response in the same encoding as the request. */
 function send(
   response: ServerResponse,
   encoding: Encoding,

@@ -1,21 +1,25 @@
 /**
- * Average records per second and burst size of one restricted principal. Spans, log entries and metrics count alike.
+ * Limits for one restricted principal: average number of records per second, and burst size. A span, a log entry and a
+ * metric each count as one record.
  */
 const EACH = { perSecond: 50, burst: 1_000 };
-/** The same for all restricted principals together. */
+/** Limits for all restricted principals together. */
 const SHARED = { perSecond: 200, burst: 2_000 };
 
 interface Bucket {
   tokens: number;
-  /** Monotonic, in milliseconds. */
+  /** Time of the last refill, in milliseconds on the monotonic clock. */
   at: number;
 }
 
-/** Token buckets for telemetry of restricted senders, whose records evict those of all senders. */
+/**
+ * Token buckets that limit telemetry of restricted senders. Without a limit, their records would evict those of all
+ * other senders.
+ */
 export class RecordRate {
   readonly #monotonic: () => number;
   readonly #shared: Bucket;
-  /** By principal. A bucket that is full again is removed. */
+  /** Buckets by principal. A bucket is removed when it is full again. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(monotonic: () => number) {
@@ -23,7 +27,7 @@ export class RecordRate {
     this.#shared = { tokens: SHARED.burst, at: monotonic() };
   }
 
-  /** True if the limit of the principal, or of all together, is reached. */
+  /** Returns true if the limit of this principal is reached, or the limit of all principals together. */
   isSpent(principal: string): boolean {
     return this.#bucketOf(principal).tokens < 1 || this.#shared.tokens < 1;
   }

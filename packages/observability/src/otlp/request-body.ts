@@ -2,9 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** Maximum size of one body, compressed and uncompressed. */
+/** Maximum size of one body, both compressed and uncompressed, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Maximum compression ratio of bodies above `FREE_BYTES`. No valid body compresses better. */
+/**
+ * Maximum compression ratio of bodies above `FREE_BYTES`. Valid telemetry never compresses better, so a higher ratio
+ * means an attack.
+ */
 const MAX_RATIO = 200;
 const FREE_BYTES = 1024 * 1024;
 
@@ -39,7 +42,10 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   }
 }
 
-/** `limit` is called for each chunk, because it grows with the received bytes. */
+/**
+ * Collects the chunks of a stream. `limit` is called for each chunk, because the limit depends on the compressed bytes
+ * that were received so far.
+ */
 function collect(stream: Readable, limit: () => number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

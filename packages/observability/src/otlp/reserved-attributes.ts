@@ -2,16 +2,25 @@ import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 
 /** Prefix of the attributes that the engine and its SDKs set. */
 const PREFIX = "svc.";
-/** Name of the function that a record belongs to, ours and that of published clients. It decides who may read a span. */
+/**
+ * Names of the attribute with the function that a record belongs to: our name and that of published clients. It decides
+ * who may read a span.
+ */
 const FUNCTION_NAMES: ReadonlySet<string> = new Set(["svc.function_id", "function_id"]);
-/** Names that published clients use for reserved attributes, see query/attributes.ts. */
+/** Names of reserved attributes that published clients use, see query/attributes.ts. */
 const ALIASES: ReadonlySet<string> = new Set(["invocation_id", "worker_id"]);
-/** Needed to recognize a log entry that arrives both as a frame and in its worker's output. */
+/**
+ * Attribute with the id of a log entry. It is needed to recognize an entry that arrives both as a frame and in the
+ * worker's output.
+ */
 const LOG_ID = "svc.log.id";
-/** Metric labels that identify the owner of the metric, as Prometheus spells them. */
+/** Labels that identify the owner of a metric, with the names that Prometheus uses. */
 const IDENTITY_LABELS: ReadonlySet<string> = new Set(["service_name", "worker_id"]);
 
-/** True for an attribute that a restricted sender may not set. `svc.function_id` must name a function of the sender. */
+/**
+ * Returns true for an attribute that a restricted sender may not set. `svc.function_id` is allowed if it names a
+ * function of the sender.
+ */
 export function isReserved(
   name: string,
   value: AttributeValue | undefined,
@@ -21,13 +30,15 @@ export function isReserved(
   return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);
 }
 
-/** True for a label that claims another service or worker. `workerId` is the sender's own. */
+/** Returns true for a label that names another service or worker. `workerId` is the sender's own id. */
 export function isForeignLabel(name: string, value: AttributeValue | undefined, workerId: string | undefined): boolean {
   const plain = name.replace(/[^a-zA-Z0-9_]/g, "_");
   return IDENTITY_LABELS.has(plain) && !(plain === "worker_id" && workerId !== undefined && value === workerId);
 }
 
-/** Returns the attributes without those for which `isRemoved` is true; the same object if there are none. */
+/**
+ * Returns the attributes without those for which `isRemoved` is true. Returns the same object if nothing is removed.
+ */
 export function withoutAttributes(
   attributes: Attributes,
   isRemoved: (name: string, value: AttributeValue | undefined) => boolean,

@@ -1,4 +1,7 @@
-/** Protobuf field types of OTLP. `hex`: bytes that are hex in OTLP/JSON. 64-bit integers are decimal strings there. */
+/**
+ * Protobuf field types of OTLP. `hex` is a bytes field that OTLP/JSON writes in hex. OTLP/JSON writes 64-bit integers
+ * as decimal strings.
+ */
 export type ScalarKind =
   | "string"
   | "hex"
@@ -15,13 +18,13 @@ export type ScalarKind =
   | "enum";
 
 export interface FieldSchema {
-  /** Name in OTLP/JSON. */
+  /** Name of the field in OTLP/JSON. */
   readonly name: string;
   readonly kind: ScalarKind | MessageSchema | (() => MessageSchema);
   readonly repeated?: boolean;
 }
 
-/** By field number. */
+/** Fields of a message by their number. */
 export type MessageSchema = ReadonlyMap<number, FieldSchema>;
 
 type Row = readonly [number: number, name: string, kind: FieldSchema["kind"], repeated?: "repeated"];
@@ -144,7 +147,7 @@ const metric = message(
   [7, "sum", sum],
   [9, "histogram", histogram],
   [10, "exponentialHistogram", exponentialHistogram],
-  // The deprecated summary is only detected, not decoded.
+  // The deprecated summary is only recognized, not decoded, so its message has no fields.
   [11, "summary", message()],
 );
 const scopeMetrics = message([1, "scope", scope], [2, "metrics", metric, "repeated"]);
@@ -159,7 +162,7 @@ export const REQUESTS = {
 const partialSuccess = (rejected: string): MessageSchema =>
   message([1, "partialSuccess", message([1, rejected, "int64"], [2, "errorMessage", "string"])]);
 
-/** Members with the number of rejected records, by signal. */
+/** Name of the response member with the number of rejected records, by signal. */
 export const REJECTED = { traces: "rejectedSpans", logs: "rejectedLogRecords", metrics: "rejectedDataPoints" } as const;
 
 export const RESPONSES = {

@@ -4,9 +4,9 @@ import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type Spa
 import type { Ingest } from "./ingest.ts";
 import type { RecordRate } from "./record-rate.ts";
 
-/** Maximum size of frames that wait until the decoder is loaded, in bytes. */
+/** Maximum size of frames that wait while the decoder is loaded, in bytes. */
 const MAX_EARLY_BYTES = 16 * 1024 * 1024;
-/** Maximum time that a stop continues to decode, in milliseconds. */
+/** Maximum time for which a stop continues to decode, in milliseconds. */
 const STOP_MS = 500;
 
 type Config = Pick<ObservabilityConfig, "otlp_receiver">;
@@ -16,11 +16,11 @@ export interface OtlpParts {
   readonly logs: LogSink;
   readonly metrics: MetricSink;
   readonly drops: DropCounter;
-  /** Limits the records of restricted principals. */
+  /** Limits the number of records from restricted principals. */
   readonly rate: RecordRate;
 }
 
-/** One source of telemetry, for `engine::telemetry::status`. */
+/** A source of telemetry, as `engine::telemetry::status` shows it. */
 export interface ReceiverState {
   readonly kind: "worker" | "otlp_http";
   readonly address: string | null;
@@ -30,15 +30,17 @@ export interface ReceiverState {
 }
 
 export interface Otlp {
-  /** Takes a frame. Never blocks, throws or waits. */
+  /** Takes a frame. It never blocks or throws. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
   receivers(): readonly ReceiverState[];
-  /** Rejects if the receiver's address cannot be bound; the old listener stays then. */
+  /**
+   * Applies a changed config. Rejects if the receiver's address cannot be bound; the previous listener stays open then.
+   */
   reconfigure(next: Config): Promise<void>;
   stop(): void;
 }
 
-/** Opens the receiver if it is enabled. The decoder is loaded when the first telemetry arrives. */
+/** Opens the receiver if it is enabled. The decoder is loaded only when the first telemetry arrives. */
 export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts): Promise<Otlp> {
   const { clock, directory, log, nodes } = context;
   let config: Config = context.config;

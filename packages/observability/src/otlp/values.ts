@@ -9,7 +9,7 @@ export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
-/** Missing lists and nulls become empty lists. */
+/** Returns the list. A missing list and null become an empty list. */
 export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -18,7 +18,7 @@ export function asText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Reads a count or code: a number, or a number as a string. */
+/** Reads a count or a code. It may be a number or a number as a string. */
 export function asInteger(value: unknown): number | undefined {
   const number = typeof value === "string" && value.length <= 20 ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) ? number : undefined;
@@ -31,13 +31,16 @@ export function asDouble(value: unknown): number | undefined {
   return Number.isNaN(number) && value !== "NaN" ? undefined : number;
 }
 
-/** Like `asDouble`, but undefined for NaN and the infinities. */
+/** Like `asDouble`, but returns undefined for NaN and the infinities. */
 export function asFinite(value: unknown): number | undefined {
   const number = asDouble(value);
   return number !== undefined && Number.isFinite(number) ? number : undefined;
 }
 
-/** Reads attributes: known types only, within the limits. The last value of a repeated key is used. */
+/**
+ * Reads attributes within the limits. Values of unknown types become null. If a key is repeated, its last value is
+ * used.
+ */
 export function readAttributes(value: unknown, budget: RecordBudget, depth = 0): Attributes {
   const list = asList(value);
   if (list.length === 0) return NO_ATTRIBUTES;
@@ -68,12 +71,15 @@ export function readAttributes(value: unknown, budget: RecordBudget, depth = 0):
   return found;
 }
 
-/** The result has no prototype, because names are external. */
+/**
+ * Adds the marks to the attributes. The result has no prototype, because the names come from outside and may be
+ * `__proto__`.
+ */
 export function withMarks(own: Attributes, marks: Attributes): Attributes {
   return Object.assign(Object.create(null) as Record<string, AttributeValue>, own, marks);
 }
 
-/** Reads an `AnyValue`. Plain JSON values are accepted too. */
+/** Reads an `AnyValue`. Plain JSON values are accepted as well. */
 export function readValue(value: unknown, budget: RecordBudget, depth = 0): AttributeValue {
   if (typeof value === "string") return budget.cut(value, MAX_VALUE_BYTES);
   if (typeof value === "number" || typeof value === "boolean") return value;
@@ -98,7 +104,7 @@ export function readValue(value: unknown, budget: RecordBudget, depth = 0): Attr
   return map === undefined ? null : readAttributes(map.values, budget, depth + 1);
 }
 
-/** An integer that a number cannot hold exactly stays a string. */
+/** Reads an integer. It stays a string if a number cannot hold it exactly. */
 function readInteger(value: unknown): AttributeValue {
   if (typeof value === "number") return value;
   if (typeof value !== "string" || !/^-?[0-9]{1,20}$/.test(value)) return null;
@@ -106,7 +112,10 @@ function readInteger(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Reads an id in hex, or in base64 as JSON uses for bytes. Undefined: missing or all zeros; null: invalid. */
+/**
+ * Reads an id in hex, or in base64 (the form that JSON uses for protobuf bytes). Returns undefined if it is missing or
+ * all zeros, null if it is invalid.
+ */
 export function readId(value: unknown, digits: 16 | 32): string | undefined | null {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string") return null;
@@ -117,10 +126,10 @@ export function readId(value: unknown, digits: 16 | 32): string | undefined | nu
   return /^0+$/.test(hex) ? undefined : hex;
 }
 
-/** End of signed 64-bit nanoseconds, the year 2262; stores cannot hold later times. */
+/** Latest time that fits into signed 64-bit nanoseconds, the year 2262. Stores cannot hold later times. */
 const MAX_NANOS = 2n ** 63n - 1n;
 
-/** Undefined: missing or zero; null: invalid or out of range. */
+/** Reads a time. Returns undefined if it is missing or zero, null if it is invalid or out of range. */
 export function readNanos(value: unknown): bigint | undefined | null {
   if (value === undefined || value === null || value === "" || value === 0 || value === "0") return undefined;
   let nanos: bigint;
@@ -135,7 +144,7 @@ export function readNanos(value: unknown): bigint | undefined | null {
 const YEAR_2000 = 946_684_800_000_000_000n;
 const DAY = 86_400_000_000_000n;
 
-/** True for times before 2000 or more than a day ahead: the sender's clock is wrong. */
+/** Returns true for times before 2000 or more than a day in the future, because then the sender's clock is wrong. */
 export function isSuspect(nanos: bigint, nowNanos: bigint): boolean {
   return nanos < YEAR_2000 || nanos > nowNanos + DAY;
 }

@@ -1,7 +1,7 @@
 import type { Directory, IngestSource, Signal } from "@svc-runtime/engine/module";
 import { type Ingest, parseJsonBody } from "./ingest.ts";
 
-/** Takes frames from workers (protocol section 9): OTLP/JSON without a response. */
+/** Takes frames of workers (section 9 of the protocol). They are OTLP/JSON and get no response. */
 export function takeFrame(
   ingest: Ingest,
   directory: Pick<Directory, "workerById" | "functionById">,
@@ -28,7 +28,10 @@ export function takeFrame(
   });
 }
 
-/** Returns a test for functions that workers of the principal provide. A frame names few functions: caches results. */
+/**
+ * Returns a function that says whether workers of the principal provide a function. Results are cached, because a frame
+ * names few different functions.
+ */
 function providedBy(
   directory: Pick<Directory, "workerById" | "functionById">,
   principalId: string,
@@ -45,7 +48,7 @@ function providedBy(
   };
 }
 
-/** Returns a test for workers that are connected from the same machine as this address, `ip:port`. */
+/** Returns a function that says whether a worker is connected from the same machine as this address (`ip:port`). */
 export function workersAt(
   directory: Pick<Directory, "workerById">,
   address: string | undefined,
@@ -57,7 +60,10 @@ export function workersAt(
   };
 }
 
-/** Returns the host without port and brackets. IPv4-mapped addresses become IPv4, and `::1` becomes 127.0.0.1. */
+/**
+ * Returns the host without the port and without brackets. IPv4-mapped IPv6 addresses become IPv4, and `::1` becomes
+ * 127.0.0.1.
+ */
 function hostOf(address: string): string {
   const bracketed = /^\[(.*)\](?::[0-9]+)?$/.exec(address)?.[1];
   const host = bracketed ?? (address.split(":").length === 2 ? (address.split(":")[0] as string) : address);

@@ -2,13 +2,16 @@ import type { ModuleContext, NodeQuestions } from "@svc-runtime/engine/module";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { z } from "zod";
 
-/** Maximum size of the items of an answer in bytes. Nodes send at most 4 MiB. */
+/**
+ * Maximum size of the items of an answer, in bytes. It is below 4 MiB, which is the maximum size of a whole answer of a
+ * node.
+ */
 const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
-/** How long all questions of one request may take together, in milliseconds. */
+/** Maximum time for all questions of one request together, in milliseconds. */
 const MERGE_MS = 3_000;
-/** How long one of them takes at most. */
+/** Maximum time for one question, in milliseconds. */
 const QUESTION_MS = 500;
-/** Maximum `offset` of a list that is merged. */
+/** Maximum `offset` of a list that is merged from several nodes. */
 const MAX_OFFSET = 10_000;
 
 export interface NodeAnswer<Answer> {
@@ -17,16 +20,19 @@ export interface NodeAnswer<Answer> {
 }
 
 /**
- * Asks all nodes of the cluster, this one included, and collects who answered and who did not or is gone. A node that stores
- * nothing answers null. One whose answer has another form, e.g. one of another version, counts as one that did not.
- * Another node that did not answer is not asked again. There is one deadline for all questions.
+ * Asks all nodes of the cluster, including this one. Collects which nodes answered and which are missing.
+ * - A node that stores nothing answers null.
+ * - A node counts as missing if it does not answer, if it has disconnected, or if its answer has another form (for
+ *   example because it runs another version).
+ * - A node that did not answer is not asked again, except this node.
+ * - There is one deadline for all questions together.
  */
 export class AskedNodes {
   readonly #nodes: NodeQuestions;
   readonly #topic: string;
   readonly #answered = new Set<string>();
   readonly #missing = new Set<string>();
-  /** Those of `#missing` that are there. */
+  /** The nodes of `#missing` that are still connected to the cluster. */
   readonly #silent = new Set<string>();
   readonly #clock: ModuleContext<unknown>["clock"];
   readonly #endsAt: number;
@@ -39,8 +45,8 @@ export class AskedNodes {
   }
 
   /**
-   * True when there is no time for another question. It is not asked: all nodes then count as missing. Nodes that had
-   * less time than others would be missing without need.
+   * True if there is no time for another question. A further question is then not sent, and all nodes count as missing.
+   * If it were sent with less time, nodes that answer at normal speed would count as missing.
    */
   get isOver(): boolean {
     return this.#clock.monotonic() + QUESTION_MS > this.#endsAt;
@@ -50,12 +56,12 @@ export class AskedNodes {
     return [...this.#answered].filter((name) => !this.#missing.has(name)).sort();
   }
 
-  /** Nodes that did not answer a question. */
+  /** Names of the nodes that did not answer a question. */
   get missing(): readonly string[] {
     return [...this.#missing].sort();
   }
 
-  /** Nodes that did not answer a question and are there. */
+  /** Names of the nodes that did not answer a question but are still connected to the cluster. */
   get silent(): ReadonlySet<string> {
     return new Set(this.#silent);
   }
@@ -79,15 +85,15 @@ export class AskedNodes {
   }
 }
 
-/** What an answer says about the nodes that it is merged from. */
+/** The members of a result that say which nodes it was merged from. */
 export interface MergedFrom {
-  /** Nodes that answered. */
+  /** Names of the nodes that answered. */
   readonly nodes: readonly string[];
-  /** Nodes that did not; without the member, all did. */
+  /** Names of the nodes that did not answer. Left out if all answered. */
   readonly missing?: readonly string[];
 }
 
-/** Returns the members for an answer; none for an engine that is alone. */
+/** Returns the members for a result. Returns no members if the engine is in no cluster. */
 export function mergedFrom(
   asked: Pick<AskedNodes, "answered" | "missing"> | undefined,
 ): MergedFrom | Record<never, never> {
@@ -96,19 +102,22 @@ export function mergedFrom(
   return missing.length === 0 ? { nodes } : { nodes, missing };
 }
 
-/** Throws `timeout` if the cursor after a page is the one before it: clients would ask for the same page without end. */
+/**
+ * Throws `timeout` if the cursor after a page equals the cursor before it. Otherwise clients would request the same
+ * page without end.
+ */
 export function checkProgress(before: string | number | undefined, next: string | number | undefined): void {
   if (next !== undefined && next === before)
     throw new CallError("timeout", "the engines of the cluster that have more did not answer in time; try again");
 }
 
-/** Throws `invalid_input` if the offset is too large: the entries before it have to be fetched. */
+/** Throws `invalid_input` if the offset is too large, because all entries before it must be fetched from the nodes. */
 export function checkOffset(offset: number): void {
   if (offset > MAX_OFFSET)
     throw new CallError("invalid_input", `\`offset\`: at most ${MAX_OFFSET} in a cluster; use \`cursor\``);
 }
 
-/** Collects JSON texts, up to a number of bytes. */
+/** Collects JSON texts, up to a maximum number of bytes. */
 export class AnswerTexts {
   readonly #texts: string[] = [];
   readonly #maxBytes: number;
@@ -118,7 +127,7 @@ export class AnswerTexts {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns false if the text does not fit; the first always does. */
+  /** Adds a text. Returns false if it does not fit. The first text always fits, so that there is progress. */
   add(text: string): boolean {
     const bytes = Buffer.byteLength(text) + 1;
     if (this.#texts.length > 0 && this.#bytes + bytes > this.#maxBytes) return false;
@@ -131,7 +140,10 @@ export class AnswerTexts {
     return this.#texts.length;
   }
 
-  /** JSON of an array. Not `toString`: the bundler moves what a template converts by itself before what adds texts. */
+  /**
+   * The texts as a JSON array. This is not `toString`, because the bundler assumes that a conversion in a template has
+   * no dependency on earlier calls of `add`, and would move it before them.
+   */
   get json(): string {
     return `[${this.#texts.join(",")}]`;
   }

@@ -2,27 +2,27 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 
-/** Version of the cursor format; also distinguishes a cursor from other text. */
+/** Version of the cursor format. It also helps to recognize a text that is not a cursor. */
 const CURSOR_VERSION = "o1";
 const CIPHER = "aes-256-gcm";
-/** Sealed cursors are valid until the engine ends. */
+/** Key of sealed cursors. It is new in each run of the engine, so sealed cursors are valid until the engine ends. */
 const KEY = randomBytes(32);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** A sealed cursor does not show how long its parts are. */
+/** Sealed cursors are padded to this length, so that their length does not reveal their parts. */
 const SEALED_LENGTH = 4_096;
 
-/** An opaque cursor as clients send it. */
+/** A cursor as clients send it. Its content is opaque to them. */
 export const cursorSchema = z.string().min(1).max(16_384);
 
 type Parts = readonly (string | number | null)[];
 
-/** `kind` prevents use of a cursor with another function. The parts must be JSON. */
+/** Returns a cursor. `kind` prevents that a cursor is used with another function. The parts must be JSON values. */
 export function writeCursor(kind: string, parts: Parts): string {
   return textOf(kind, parts).toString("base64url");
 }
 
-/** Throws `invalid_input` if `cursor` was not written by `writeCursor` for this kind. */
+/** Returns the parts of a cursor. Throws `invalid_input` if `writeCursor` did not write it for this kind. */
 export function readCursor<Read extends readonly unknown[]>(
   kind: string,
   cursor: string,
@@ -31,7 +31,10 @@ export function readCursor<Read extends readonly unknown[]>(
   return partsOf(kind, Buffer.from(cursor, "base64url"), parts);
 }
 
-/** As `writeCursor`, for a client that must not learn the position: it may be that of data hidden from the client. */
+/**
+ * Like `writeCursor`, but encrypts the parts. It is for clients that must not learn the position, because the position
+ * may be that of data that is hidden from them.
+ */
 export function sealCursor(kind: string, parts: Parts): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, KEY, nonce);
@@ -41,7 +44,10 @@ export function sealCursor(kind: string, parts: Parts): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
 
-/** Throws `invalid_input` if `cursor` was not written by `sealCursor` of this process for this kind. */
+/**
+ * Returns the parts of a sealed cursor. Throws `invalid_input` if `sealCursor` did not write it in this process for
+ * this kind.
+ */
 export function openCursor<Read extends readonly unknown[]>(
   kind: string,
   cursor: string,
@@ -64,7 +70,7 @@ function partsOf<Read extends readonly unknown[]>(kind: string, text: Buffer, pa
   );
 }
 
-/** Returns an empty buffer if it was not sealed with the key. */
+/** Decrypts a sealed cursor. Returns an empty buffer if it was not sealed with the key. */
 function unsealed(bytes: Buffer): Buffer {
   const tagAt = NONCE_BYTES + TAG_BYTES;
   if (bytes.length < tagAt) return Buffer.alloc(0);

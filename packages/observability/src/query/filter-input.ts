@@ -28,24 +28,27 @@ export type Filter = z.infer<typeof filterSchema>;
 
 export const filtersSchema = z.array(filterSchema).max(MAX_FILTERS);
 
-/** `[[key, value]]`: all of these attributes must be equal. */
+/** Pairs of key and value, `[[key, value]]`. All of these attributes must have these values. */
 export const attributePairsSchema = z.array(z.tuple([key, z.string().max(MAX_VALUE)])).max(MAX_FILTERS);
 
 /** Maximum length of a query, in characters. */
 const MAX_QUERY = 4_000;
 
-/** A query in the language of docs/guide/queries.md. */
+/** A query in the query language (see docs/guide/queries.md). */
 export const querySchema = z.string().max(MAX_QUERY).meta({
   description: "Query that must match as well, e.g. error and function:orders::* and duration>100ms; see the guide",
 });
 
-/** Throws `invalid_input` with the first problem of a query. */
+/** Throws `invalid_input` with the first problem of a query, if there is one. */
 export function rejectProblems(problems: readonly QueryProblem[]): void {
   const [first] = problems;
   if (first !== undefined) throw new CallError("invalid_input", `\`query\`: ${problemText(first)}`);
 }
 
-/** One of the given words, in any case. The error names them, but not the other spellings that `alsoKnown` accepts. */
+/**
+ * Accepts one of the given words, in any case. The error message lists these words, but not the other spellings that
+ * `alsoKnown` accepts.
+ */
 export function oneOf(words: readonly string[], alsoKnown: (word: string) => boolean = () => false): z.ZodString {
   const known = new Set(words.map((word) => word.toLowerCase()));
   return z

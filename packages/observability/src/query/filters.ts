@@ -5,21 +5,24 @@ import type { Filter } from "./filter-input.ts";
 
 // The store thread loads this file, so it imports neither zod nor the engine's code.
 
-/** The operators that the negated operators negate. */
+/** The negated operators, each with the operator that it negates. */
 const OPPOSITES = { not_equals: "equals", not_contains: "contains", not_like: "like", not_exists: "exists" } as const;
 type Positive = Exclude<Filter["op"], keyof typeof OPPOSITES>;
 
 export interface CompiledFilter {
   readonly key: string;
   readonly op: Positive;
-  /** True: the filter matches if this condition does not, e.g. for `not_equals`. */
+  /** True if the filter matches when the condition does not, for example for `not_equals`. */
   readonly negated: boolean;
   readonly value: string | number | boolean | undefined;
-  /** Tests one value against `op`. The caller applies `negated`, to a span or to a trace. */
+  /** Tests one value against `op`. It ignores `negated`, which the caller applies to a span or to a trace. */
   matches(value: AttributeValue | undefined): boolean;
 }
 
-/** `equals` compares strings, in `like` a `*` stands for any text, `contains` ignores case, and gt, gte, lt, lte compare numbers and numeric strings. */
+/**
+ * Compiles a filter. `equals` compares strings. In `like`, a `*` stands for any text. `contains` ignores case. `gt`,
+ * `gte`, `lt` and `lte` compare numbers and numeric strings.
+ */
 export function compileFilter({ key, op, value }: Filter): CompiledFilter {
   const negated = Object.hasOwn(OPPOSITES, op);
   const positive = negated ? OPPOSITES[op as keyof typeof OPPOSITES] : (op as Positive);

@@ -2,15 +2,21 @@ import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 
 const scalar = z.union([z.string(), z.number()]);
-/** Where a row is in its node's list: its sort value, and what tells it from others with the same one. */
+/**
+ * Position of a row in its node's list: its sort value, and a second value that distinguishes it from rows with the
+ * same sort value.
+ */
 export const positionSchema = z.tuple([scalar, scalar]);
 export type Position = z.infer<typeof positionSchema>;
 
-/** Where the next page of a node begins. */
+/**
+ * Position after which a node's next page begins. `start` is the beginning of the list, `end` means that there are no
+ * more rows.
+ */
 export const pageStartSchema = z.union([positionSchema, z.enum(["start", "end"])]);
 export type PageStart = z.infer<typeof pageStartSchema>;
 
-/** `position`: the form of the positions of a list. */
+/** Returns the schema of a cursor. `position` is the schema of the positions in this list. */
 function cursorSchema(position: z.ZodType<Position>) {
   return z.object({
     nodes: z.record(z.string(), z.union([position, z.enum(["start", "end"])])),
@@ -19,11 +25,11 @@ function cursorSchema(position: z.ZodType<Position>) {
   });
 }
 
-/** Where the pages of all nodes begin: those of nodes that have answered before, and of others. */
+/** Start of the next page for each node that has answered before, and one start for all other nodes. */
 export const pageStartsSchema = z.object({ nodes: z.record(z.string(), pageStartSchema), others: pageStartSchema });
 export type PageStarts = z.infer<typeof pageStartsSchema>;
 
-/** Returns where the page of a node begins. */
+/** Returns the start of the next page of a node. */
 export function pageStartOf({ nodes, others }: PageStarts, name: string): PageStart {
   return (Object.hasOwn(nodes, name) ? nodes[name] : undefined) ?? others;
 }
@@ -36,24 +42,27 @@ export interface RowOfNode {
 export interface PageOfNode<Row extends RowOfNode> {
   readonly node: string;
   readonly rows: readonly Row[];
-  /** Undefined on the node's last page. */
+  /** Position of the last row of this page. Undefined on the node's last page. */
   readonly next: Position | undefined;
 }
 
-/** Rows of all nodes, in order, up to where the page of a node ends. */
+/** Rows of all nodes, in order, up to the end of the page that ends first. */
 export interface MergedRows<Row extends RowOfNode> {
   readonly rows: readonly Row[];
   readonly pages: readonly PageOfNode<Row>[];
 }
 
-/** How far a list has come at each node. */
+/** For each node, the position up to which a list has been read. */
 export class NodePositions {
-  /** Number of rows to leave out before the first one: the offset, or what the former page had no time for. */
+  /**
+   * Number of rows to skip before the first one. It comes from the offset, or from rows that the previous page had no
+   * time to skip.
+   */
   readonly skip: number;
   readonly #positions: Map<string, PageStart>;
-  /** The last row of all. A node that did not answer before continues there. */
+  /** The last row of all nodes that was read. A node that did not answer before continues after this position. */
   #front: Position | undefined;
-  /** Nodes of the last pages. */
+  /** Names of the nodes that answered the last question. */
   #answered: readonly string[] = [];
 
   private constructor(positions: Map<string, PageStart>, front: Position | undefined, skip: number) {
@@ -62,7 +71,10 @@ export class NodePositions {
     this.skip = skip;
   }
 
-  /** `text` is a result of `next`; without one, `skip` rows are left out. Throws `invalid_input` if it is not. */
+  /**
+   * Creates the positions. `text` is a result of `next`. Without it, the list begins at the start and `skip` rows are
+   * skipped. Throws `invalid_input` if the text is invalid.
+   */
   static from(
     text: string | undefined,
     { skip = 0, position = positionSchema }: { readonly skip?: number; readonly position?: z.ZodType<Position> },
@@ -75,14 +87,14 @@ export class NodePositions {
     return new NodePositions(new Map(Object.entries(nodes)), front ?? undefined, left);
   }
 
-  /** True if no node that answered the last question has more rows. Others may have. */
+  /** True if no node that answered the last question has more rows. Other nodes may have more. */
   get nobodyHasMore(): boolean {
     return this.#answered.length > 0 && this.#answered.every((node) => this.#positions.get(node) === "end");
   }
 
   /**
-   * True if neither the nodes that answered the last question nor the silent ones, as far as they have answered before,
-   * have more rows. The others are gone.
+   * True if the list has ended: neither the nodes that answered the last question nor the silent ones have more rows.
+   * Of the silent nodes, only those that have answered before are considered. All other nodes have left the cluster.
    */
   isEnd(silent: Iterable<string>): boolean {
     const there = [...this.#answered, ...silent].map((node) => this.#positions.get(node) ?? "end");
@@ -93,11 +105,14 @@ export class NodePositions {
     return { nodes: Object.fromEntries(this.#positions), others: this.#front ?? "start" };
   }
 
-  /** The rows up to the end of the page that ends first: its node may have further rows before those of others. */
+  /**
+   * Merges the pages of all nodes, up to the end of the page that ends first. Rows after it are left out, because that
+   * node may have further rows that come before them.
+   */
   merge<Row extends RowOfNode>(pages: readonly PageOfNode<Row>[], descending: boolean): MergedRows<Row> {
     this.#answered = pages.map(({ node }) => node);
     const sign = descending ? -1 : 1;
-    // Stable: rows of a node stay in its order.
+    // The sort is stable, so the rows of one node keep their order.
     let rows = pages
       .flatMap((page) => page.rows)
       .sort((one, other) => sign * order(one.at[0], other.at[0]) || order(one.node, other.node));
@@ -110,7 +125,7 @@ export class NodePositions {
     return { rows, pages };
   }
 
-  /** The first `taken` rows have been read. */
+  /** Marks the first `taken` rows as read. */
   advance<Row extends RowOfNode>({ rows, pages }: MergedRows<Row>, taken: number): void {
     const read = rows.slice(0, taken);
     this.#front = read.at(-1)?.at ?? this.#front;
@@ -121,7 +136,7 @@ export class NodePositions {
     }
   }
 
-  /** Text for a cursor. `skip`: number of rows that are still to be left out. */
+  /** Returns the text for a cursor. `skip` is the number of rows that must still be skipped. */
   next(skip: number): string {
     return JSON.stringify({ nodes: Object.fromEntries(this.#positions), front: this.#front ?? null, skip });
   }

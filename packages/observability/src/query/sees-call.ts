@@ -1,12 +1,15 @@
 import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
 
-/** True if a restricted reader may see a worker's call. `callerId`: undefined if unknown, or if the engine called. */
+/**
+ * Returns true if a restricted reader may see a worker's call. `callerId` is undefined if the caller is unknown or is
+ * the engine.
+ */
 export type SeesCall = (functionId: string, callerId: string | undefined) => boolean;
 
 /**
- * Returns what a restricted reader may see: calls of functions that it may call. Functions that every client may call
- * are an exception, because their inputs belong to their callers, e.g. log messages: the reader sees only calls by
- * connections of its own principal.
+ * Returns the function that decides which calls a restricted reader may see. It may see calls of functions that it may
+ * call. There is one exception: of functions that every client may call, it sees only calls by connections of its own
+ * principal. The reason is that the inputs of these calls, for example log messages, belong to their callers.
  */
 export function seesCall({
   callRefusal,

@@ -15,25 +15,25 @@ import type {
 import type { TraceFilters, TraceListRequest } from "./trace-query.ts";
 
 /**
- * While traces are left out, the copied ones are written after this time, in milliseconds: a write costs as much as ten
- * of its spans, and its code and data are no longer in the processor's caches.
+ * While traces are left out, the copied spans are written after this time, in milliseconds. It is longer than usual,
+ * because one write costs as much CPU as ten spans: its code and data are no longer in the processor's caches.
  */
 const LIMITED_FLUSH_MS = 5_000;
 
 export interface ArchivedSpansParts {
   readonly memory: MemorySpanStore;
-  /** Opens its file when needed. */
+  /** The copy on disk. Its file is opened when it is needed. */
   readonly disk: DiskSpanStore;
-  /** True: the file has spans of an earlier run. */
+  /** True if the file has spans of an earlier run. */
   readonly hasEarlier: boolean;
   readonly clock: Clock;
   readonly drops: DropCounter;
 }
 
 /**
- * Stores the newest spans in memory, and a copy on disk that reaches further back and survives restarts. So that calls
- * cost little, `TraceShare` limits the copied traces under load. While the memory has all spans, queries read
- * only the memory; afterwards lists read the disk.
+ * Stores the newest spans in memory. Also copies spans to disk, where they are stored for longer and survive restarts.
+ * Under load, `TraceShare` limits the number of copied traces, so that calls cost little. While the memory has all
+ * spans, queries read only the memory. After that, lists read the disk.
  */
 export class ArchivedSpans implements SpanStore {
   readonly #parts: ArchivedSpansParts;
@@ -87,7 +87,8 @@ export class ArchivedSpans implements SpanStore {
     const { memory, disk } = this.#parts;
     const newest = await memory.spansOf(traceId);
     if (!this.#readsDisk) return newest;
-    // Each may have spans that the other has not: evicted ones, and ones left out of the copy.
+    // Both may have spans that the other does not have: the memory has evicted some, and some were left out of the
+    // copy. The larger result is used.
     const stored = await disk.spansOf(traceId);
     return stored.length >= newest.length ? stored : newest;
   }
@@ -105,7 +106,10 @@ export class ArchivedSpans implements SpanStore {
     this.#droppedAtMs = undefined;
   }
 
-  /** Not a promise while the memory has all spans, so that measurements need not wait. */
+  /**
+   * Returns the statistics. The result is not a promise while the memory has all spans, so that measurements need not
+   * wait.
+   */
   stats(): Awaitable<SpanStoreStats> {
     const { memory, disk } = this.#parts;
     return this.#readsDisk ? this.#diskStats() : { ...memory.stats(), unwritten: disk.unwritten };

@@ -4,9 +4,12 @@ import { buildSpanForest, type SpanNode } from "./span-tree.ts";
 import { spanStatusOf } from "./trace-match.ts";
 
 const MAX_ROWS = 10_000;
-/** Maximum length of all paths together: each row repeats the names of all spans above it. */
+/**
+ * Maximum length of all paths together, in characters. The limit is needed because each row repeats the names of all
+ * spans above it.
+ */
 const MAX_PATH_CHARACTERS = 4 * 1024 * 1024;
-/** Differences below 1 % or below 50 microseconds count as `same`. */
+/** Durations count as the `same` if they differ by less than 1 % or by less than 50 microseconds. */
 const SAME_SHARE = 0.01;
 const SAME_MS = 0.05;
 
@@ -19,12 +22,15 @@ interface Side {
 }
 
 export interface ComparedRow {
-  /** `SERVICE NAME` of each span from the root down. Further siblings with the same name get `#2` and so on. */
+  /**
+   * For each span from the root down, a text of its service and name. If siblings have the same name, `#2` and so on is
+   * added.
+   */
   readonly path: readonly string[];
   readonly a: Side | null;
   readonly b: Side | null;
   readonly delta_ms: number | null;
-  /** `outcome`: the status or the code differs, whatever the durations. */
+  /** Kind of the difference. `outcome` means that the status or the code differs, independent of the durations. */
   readonly change: "added" | "removed" | "outcome" | "slower" | "faster" | "same";
 }
 
@@ -34,7 +40,10 @@ interface Pair {
   readonly b: SpanNode | undefined;
 }
 
-/** Compares two traces. Spans are paired by service, name and position among siblings of the same name. */
+/**
+ * Compares two traces. Two spans form a pair if they have the same service, the same name, and the same position among
+ * siblings of that name.
+ */
 export function compareTraces(
   a: readonly SpanRecord[],
   b: readonly SpanRecord[],

@@ -1,7 +1,10 @@
 import type { SecretMask } from "@svc-runtime/protocol";
 import type { SpanRecord } from "../telemetry-records.ts";
 
-/** Returns a masked copy of the span, to be shown or stored on disk. Reads all computed members. */
+/**
+ * Returns a copy of the span with masked secrets, to be shown or stored on disk. It reads all members, including those
+ * that are computed.
+ */
 export function redactSpan(span: SpanRecord, redactor: SecretMask): SpanRecord {
   return {
     traceId: span.traceId,

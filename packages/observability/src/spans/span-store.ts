@@ -5,27 +5,29 @@ import type { FacetValues } from "./trace-facets.ts";
 import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";
 
-/** Maximum number of spans that are read of one trace; a larger trace is shown in part. */
+/** Maximum number of spans of one trace that are read. Of a larger trace, only a part is shown. */
 export const MAX_READ_SPANS = 50_000;
 /** Maximum number of spans per trace in a list with spans. */
 export const MAX_LISTED_SPANS = 1_000;
 
 export interface TraceRow {
   readonly facts: TraceFacts;
-  /** Empty, the root span, or all spans, depending on the request. */
+  /** Depending on the request: no spans, the root span, or all spans. */
   readonly spans: readonly SpanRecord[];
-  /** Mostly the same object for traces with the same values, if the store has computed it already. */
+  /** Facet values, if the store has computed them already. Traces with the same values mostly share one object. */
   readonly facets?: FacetValues;
-  /** That of its `TracePosition`. Undefined: its id. */
+  /** Value of `tie` in the row's `TracePosition`. If undefined, the trace id is used. */
   readonly tie?: number;
 }
 
 export interface TracePage {
   readonly rows: readonly TraceRow[];
   readonly total: number;
-  /** False: `total` is a lower bound. Counting stops if it takes too long. */
+  /** False if `total` is only a lower bound, because counting stops when it takes too long. */
   readonly totalIsExact: boolean;
-  /** Where the next page begins; undefined on the last page. A short or empty page may still have a next one. */
+  /**
+   * Position of the next page; undefined on the last page. A page that is short or empty may still have a next page.
+   */
   readonly next: TracePosition | undefined;
 }
 
@@ -37,15 +39,15 @@ export interface TraceScan {
   readonly max: number;
 }
 
-/** What counts need of the matching traces. Times are in milliseconds. */
+/** The values of the matching traces that counts need. Times are in milliseconds. */
 export interface TraceTally {
   readonly combinations: readonly { readonly values: FacetValues; readonly count: number }[];
   readonly starts: readonly number[];
   /** Starts of traces with errors. */
   readonly failedStarts: readonly number[];
-  /** Of ended traces. */
+  /** Durations of the ended traces. */
   readonly durations: readonly number[];
-  /** False: there are more than `max`. */
+  /** False if there are more than `max` matching traces. */
   readonly exact: boolean;
 }
 
@@ -58,11 +60,11 @@ export interface SpanStoreStats {
   /** Start of the oldest span, in milliseconds since 1970. */
   readonly oldestMs: number | undefined;
   /**
-   * Since when all spans are stored, in milliseconds since 1970. Older ones are of failed or slow traces only. Undefined:
-   * none was evicted.
+   * Time since which all spans are stored, in milliseconds since 1970. Older stored spans belong to failed or slow
+   * traces only. Undefined if no span was evicted.
    */
   readonly completeSinceMs: number | undefined;
-  /** Stored spans that are not on disk yet and would be lost if the engine were killed now. */
+  /** Number of stored spans that are not on disk yet. They would be lost if the engine were killed now. */
   readonly unwritten: number;
 }
 
@@ -71,33 +73,34 @@ export interface SpanStore extends SpanSink {
   readonly storage: "memory" | "disk";
   list(request: TraceListRequest): Promise<TracePage>;
   /**
-   * Passes on matching traces, in any order; with more than `max`, mostly the newest. The rows are valid only during
-   * `onRow`. Returns false if there are more.
+   * Calls `onRow` for each matching trace, in any order. If there are more than `max` traces, it is called mostly for
+   * the newest ones. The rows are valid only during `onRow`. Returns false if there are more traces.
    */
   scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean>;
   /**
-   * Counts matching traces without reading them one by one, the newest `max` or somewhat more. Undefined if the store
-   * cannot do that for these filters.
+   * Counts the newest `max` matching traces or somewhat more, without reading them one by one. Returns undefined if the
+   * store cannot do that for these filters.
    */
   tally?(filters: TraceFilters, max: number): Promise<TraceTally | undefined>;
-  /** Returns the spans of a trace by start time, each once, MAX_READ_SPANS at most. */
+  /** Returns the spans of a trace by start time, without repeated ids, at most MAX_READ_SPANS. */
   spansOf(traceId: string): Promise<readonly SpanRecord[]>;
   span(traceId: string, spanId: string): Promise<SpanRecord | undefined>;
   clear(): Promise<void>;
   stats(): Awaitable<SpanStoreStats>;
-  /** Resolves when all received spans are stored: in memory at once, on disk after a write. */
+  /** Resolves when all received spans are stored. For memory that is at once, for disk after a write. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SpanReader extends Pick<SpanStore, "storage" | "list" | "scan" | "tally" | "spansOf" | "span"> {
-  /** Which nodes were asked. Undefined on an engine that is alone. */
+  /** The nodes that were asked. Undefined if the engine is in no cluster. */
   readonly asked?: AskedNodes | undefined;
 }
 
 /**
- * True if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own spans:
- * otherwise it could change what others read, and make a hidden span below visible by claiming to be its parent.
+ * Returns true if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own
+ * spans. Otherwise it could change spans that others read. It could also claim to be the parent of a hidden span, and
+ * make that span visible.
  */
 export function mayReplace(span: Pick<SpanRecord, "resource">, stored: Pick<SpanRecord, "resource">): boolean {
   const { restrictedTo } = span.resource;
@@ -117,7 +120,7 @@ export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | numb
   }
 }
 
-/** Sorts pending traces before all that have a duration. */
+/** Duration of a pending trace for sorting. It sorts pending traces before all traces with a duration. */
 export const PENDING_DURATION_US = -1;
 
 export function bySpanStart(left: SpanRecord, right: SpanRecord): number {
@@ -129,7 +132,7 @@ export function bySpanStart(left: SpanRecord, right: SpanRecord): number {
 const PAGE = 1_000;
 const PAGE_WITH_SPANS = 100;
 
-/** Yields every trace that matches, newest first, page by page. */
+/** Yields each matching trace, the newest first. Reads page by page. */
 export async function* allTraces(
   store: Pick<SpanReader, "list">,
   filters: TraceFilters,
@@ -147,7 +150,7 @@ export async function* allTraces(
   } while (after !== undefined);
 }
 
-/** Scans a store page by page. */
+/** Implements `scan` by reading a store page by page. */
 export async function scanPages(
   store: Pick<SpanReader, "list">,
   { filters, spans, max }: TraceScan,

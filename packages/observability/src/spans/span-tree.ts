@@ -9,11 +9,14 @@ export interface SpanNode {
 
 export interface SpanForest {
   readonly roots: readonly SpanNode[];
-  /** Spans whose parent is missing. They are roots as well. */
+  /** Ids of spans whose parent is missing. These spans are roots too. */
   readonly orphans: readonly string[];
 }
 
-/** Builds trees from spans. Each span appears once: the earliest span of a cycle of parents becomes a root. */
+/**
+ * Builds trees from spans. Each span appears once. If parents form a cycle, the earliest span of the cycle becomes a
+ * root.
+ */
 export function buildSpanForest(spans: readonly SpanRecord[]): SpanForest {
   const nodes = new Map<string, SpanNode>();
   for (const span of [...spans].sort(bySpanStart)) nodes.set(span.spanId, { span, children: [] });
@@ -46,7 +49,9 @@ function reach(from: SpanNode, reached: Set<SpanNode>): void {
   for (const { node } of preorder([from])) reached.add(node);
 }
 
-/** Yields parents before children, and siblings by start time. Not recursive: traces may be deep. */
+/**
+ * Yields parents before their children, and siblings by start time. It is not recursive, because traces may be deep.
+ */
 export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node: SpanNode; readonly depth: number }> {
   const waiting = roots.map((node) => ({ node, depth: 0 })).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -58,7 +63,7 @@ export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node
   }
 }
 
-/** Returns for each service the number of spans, the number of failed spans, and the average duration. */
+/** Returns figures for each service: the number of spans, the number of failed spans, and the average duration. */
 export function servicesOf(spans: readonly SpanRecord[]) {
   const services = new Map<string, { spans: number; errors: number; ended: number; totalMs: number }>();
   for (const span of spans) {

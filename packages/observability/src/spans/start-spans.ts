@@ -14,7 +14,7 @@ import { provideTraceStream } from "./trace-stream.ts";
 import { TraceTriggers } from "./trace-trigger.ts";
 
 export interface RunningSpans {
-  /** Takes every span; does nothing if spans are not stored. */
+  /** Takes all spans. Does nothing if spans are not stored. */
   readonly sink: SpanSink;
   /** Undefined if spans are only exported. */
   readonly store: SpanStore | undefined;
@@ -24,7 +24,7 @@ export interface RunningSpans {
 
 export interface SpansParts {
   readonly drops: DropCounter;
-  /** Uses the current config. */
+  /** Returns the secret mask of the current config. */
   readonly redactor: () => SecretMask;
 }
 
@@ -73,7 +73,10 @@ export async function startSpans(
   };
 }
 
-/** In a cluster, answers what the nodes ask, and returns what reads the spans of all of them for one request. */
+/**
+ * In a cluster, answers questions of other nodes. Returns a function that creates a reader for one request, which reads
+ * the spans of all nodes.
+ */
 async function spanReader(
   { nodes, clock }: ModuleContext<ObservabilityConfig>,
   store: SpanStore | undefined,
@@ -92,7 +95,7 @@ interface OpenedStore {
   readonly setLimits: (config: ObservabilityConfig) => void;
 }
 
-/** Returns undefined if spans are only exported. */
+/** Opens the store. Returns undefined if spans are only exported. */
 async function openSpanStore(
   context: ModuleContext<ObservabilityConfig>,
   { drops, redactor }: SpansParts,
@@ -118,7 +121,7 @@ async function openSpanStore(
   ]);
   const copy = new DiskSpanStore({
     ...disk,
-    // Disks work in real time, whatever the clock of the modules.
+    // Uses the system clock even if the modules have another clock, because disks work in real time.
     clock: systemClock,
     limits: diskLimits(COPY, config),
     opens: "when needed",
@@ -132,7 +135,7 @@ async function openSpanStore(
   };
 }
 
-/** Limits of the copy on disk that is made without `trace_storage`: 72,000 spans and more. */
+/** Limits of the copy on disk that is made without `trace_storage`. At least 72,000 spans fit. */
 const COPY = { max_disk_bytes: 256 * 1024 * 1024, retention_seconds: 30 * 86_400 };
 
 function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: ObservabilityConfig): MemoryLimits {
@@ -153,7 +156,7 @@ function diskLimits(
   };
 }
 
-/** Settings that decide where spans are stored. A change requires a restart of the module. */
+/** Returns the settings that decide where spans are stored. Their change requires a restart of the module. */
 function storageOf({ exporter, trace_storage: storage }: ObservabilityConfig): unknown {
   return [exporter === "otlp", storage?.enabled, storage?.enabled === true ? storage.directory : undefined];
 }

@@ -3,10 +3,10 @@ import { textOfValue } from "../query/attributes.ts";
 import { durationMs, millisOf, NODE_ATTRIBUTE, type SpanRecord } from "../telemetry-records.ts";
 import { asyncWorkOf, durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 
-/** Maximum number of attributes in a result, for a span, an event or a link. */
+/** Maximum number of attributes that a result contains for a span, an event or a link. */
 const MAX_SHOWN_ATTRIBUTES = 1_024;
 
-/** Returns a span in the form of protocol section 10.3, plus what that form cannot express. */
+/** Returns a span in the form of section 10.3 of the protocol, plus members that this form does not have. */
 export function storedSpan(span: SpanRecord) {
   const end = span.endUnixNano;
   return {
@@ -27,7 +27,7 @@ export function storedSpan(span: SpanRecord) {
     internal: span.internal,
     service_name: span.resource.service,
     worker_id: span.resource.workerId ?? null,
-    // Lets an import distinguish the span from those of trusted senders.
+    // An import needs this to distinguish the span from spans of trusted senders.
     ...(span.resource.restrictedTo === undefined ? {} : { restricted_to: span.resource.restrictedTo }),
     ...shown(span.attributes),
     events: span.events.map((event) => ({
@@ -46,10 +46,10 @@ export function storedSpan(span: SpanRecord) {
 }
 export type StoredSpan = ReturnType<typeof storedSpan>;
 
-/** Maximum number of events in the lean form of a span. */
+/** Maximum number of events in the short form of a span. */
 const MAX_LEAN_EVENTS = 40;
 
-/** Returns the part of a span that a timeline of thousands of spans needs: a twentieth of its size. */
+/** Returns the part of a span that a timeline of thousands of spans needs. It has a twentieth of the span's size. */
 export function leanSpan(span: SpanRecord) {
   const node = span.resource.attributes[NODE_ATTRIBUTE];
   return {
@@ -69,7 +69,7 @@ export function leanSpan(span: SpanRecord) {
   };
 }
 
-/** Returns the summary of a trace for lists. */
+/** Returns the summary of a trace that lists show. */
 export function traceSummary(facts: TraceFacts) {
   const durationUs = durationUsOf(facts);
   const asyncWork = asyncWorkOf(facts);

@@ -5,17 +5,21 @@ import { DEFAULT_FACETS, type FacetValues, facetValuesOf } from "./trace-facets.
 import { durationUsOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
-/** Maximum number of counted traces, newest first; fewer if spans must be read. With more, `exact` is false. */
+/** Maximum number of traces that are counted; the newest are counted. If there are more, `exact` is false. */
 const MAX_COUNTED = 50_000;
+/** Maximum number of traces that are counted if their spans must be read. */
 const MAX_COUNTED_WITH_SPANS = 5_000;
-/** Maximum number of values of one facet in a result; the most frequent ones. */
+/** Maximum number of values of one facet in a result. The most frequent ones are returned. */
 const MAX_VALUES = 100;
 /** Maximum number of different values of one facet while counting. */
 const MAX_DISTINCT = 10_000;
-/** Facet of the root span's name. */
+/** Name of the facet by the name of the root span. */
 const ROOT_NAME = "name";
 
-/** Counts traces by value. A name that is no fact of a trace refers to an attribute of any of its spans. */
+/**
+ * Counts traces by value. A facet name that is not a fact of traces is the name of an attribute, which any span of the
+ * trace may have.
+ */
 export async function traceFacets(store: SpanReader, filters: TraceFilters, names: readonly string[]) {
   const counts = new Map(names.map((name) => [name, new Map<string, number>()]));
   const usual = DEFAULT_FACETS.filter((name) => counts.has(name));
@@ -44,7 +48,7 @@ export async function traceFacets(store: SpanReader, filters: TraceFilters, name
   return { facets, total, exact };
 }
 
-/** Returns a function that yields each value of a trace once. */
+/** Returns a function that yields the values of a trace for a facet, each once. */
 function valuesOf(name: string): (row: TraceRow) => Iterable<string | undefined> {
   if (name === ROOT_NAME) return ({ facts }) => [facts.rootName];
   return ({ spans }) => new Set(spans.map((span) => attributeText(span, name)));
@@ -65,7 +69,10 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
   return all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, MAX_VALUES);
 }
 
-/** Counts traces over time in equal buckets, and by duration in buckets that grow by a constant factor. */
+/**
+ * Counts traces in two ways: over time, in buckets of equal length; and by duration, in buckets that grow by a constant
+ * factor.
+ */
 export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
   const { starts, failedStarts, durations, exact } =
     (await store.tally?.(filters, MAX_COUNTED)) ?? (await scannedTimes(store, filters));
@@ -97,7 +104,7 @@ function overTime(
   buckets: number,
 ) {
   if (starts.length === 0) return [];
-  // A trace may have begun before the requested time.
+  // A trace that began before the requested time may still match.
   const first = Math.max(start_time ?? -Infinity, least(starts));
   const last = Math.min(end_time ?? Infinity, Math.max(greatest(starts), first));
   const width = Math.max(1, (last - first) / buckets);
@@ -119,7 +126,7 @@ function overTime(
   return time;
 }
 
-/** The buckets are logarithmic, because durations differ by orders of magnitude. */
+/** Counts by duration. The buckets are logarithmic, because durations differ by orders of magnitude. */
 function overDurations(durations: readonly number[], buckets: number) {
   if (durations.length === 0) return [];
   const shortest = least(durations);
@@ -139,7 +146,7 @@ function overDurations(durations: readonly number[], buckets: number) {
   return list;
 }
 
-/** Returns the smallest of the numbers. `Math.min(...)` accepts fewer. */
+/** Returns the smallest number. `Math.min(...)` cannot take that many arguments. */
 function least(numbers: readonly number[]): number {
   let found = Number.POSITIVE_INFINITY;
   for (const each of numbers) if (each < found) found = each;
@@ -174,7 +181,7 @@ function countSpan(group: Group, span: SpanRecord, label: string | undefined): v
   if (span.startUnixNano > group.lastSpan.startUnixNano) group.lastSpan = span;
 }
 
-/** Groups traces that share the value of an attribute, e.g. a session id. */
+/** Groups traces that have the same value of an attribute, for example a session id. */
 export async function groupTraces(
   store: SpanReader,
   filters: TraceFilters,

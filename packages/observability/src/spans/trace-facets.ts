@@ -1,6 +1,6 @@
 import { statusOf, type TraceFacts } from "./trace-facts.ts";
 
-/** Values of a trace by which it is usually counted; each value occurs once. */
+/** Values of a trace for the usual facets. Each value occurs once. */
 export interface FacetValues {
   readonly status: readonly string[];
   readonly service: readonly string[];
@@ -24,10 +24,13 @@ export function facetValuesOf(facts: TraceFacts): FacetValues {
   };
 }
 
-/** Maximum number of remembered combinations of values. */
+/** Maximum number of combinations of values that are remembered. */
 const MAX_COMBINATIONS = 10_000;
 
-/** Returns the same object for traces with the same values: a count then counts objects instead of strings. */
+/**
+ * Returns the same object for traces with the same values. So counting compares objects instead of strings, which is
+ * faster.
+ */
 export class SharedFacetValues {
   readonly #values = new Map<string, FacetValues>();
 

@@ -6,16 +6,21 @@ export const MAX_SERVICES = 100;
 /** Maximum number of functions in a trace's row. */
 export const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
-/** Maximum number of failed spans whose end is remembered. More count as failed, but not as asynchronous work. */
+/**
+ * Maximum number of failed spans whose end is remembered. Further ones count as failed, but not as asynchronous work.
+ */
 export const MAX_ERROR_ENDS = 100;
-/** Work that ends this long after the root span is asynchronous. The clocks of processes differ by less. */
+/**
+ * Work that ends this long after the root span, in microseconds, is asynchronous. The clocks of processes differ by
+ * less than that.
+ */
 const ASYNC_AFTER_US = 2_000;
 
 /** Facts about a trace, updated with each span. Times are in microseconds since 1970, clamped to safe integers. */
 export interface TraceFacts {
   readonly traceId: string;
   rootSpanId: string;
-  /** True: no span without a parent has arrived; the earliest span stands for the root. */
+  /** True if no span without a parent has arrived. The earliest span is then used as the root. */
   partial: boolean;
   rootStartUs: number;
   /** Undefined while the root span is running. */
@@ -24,13 +29,13 @@ export interface TraceFacts {
   rootName: string;
   service: string;
   services: readonly string[];
-  /** The root span is the engine's own work. */
+  /** True if the root span is the engine's own work. */
   internal: boolean;
   triggerType: string | undefined;
   /** Function of the earliest span that has one. */
   functionId: string | undefined;
   functionStartUs: number;
-  /** Functions of all spans, each once, in order of arrival. A filter by function uses them. */
+  /** Functions of all spans, each once, in order of arrival. Filters by function use them. */
   functions: readonly string[];
   startUs: number;
   endUs: number;
@@ -39,28 +44,28 @@ export interface TraceFacts {
   /** Ends of the failed spans, at most MAX_ERROR_ENDS. */
   errorEndsUs: number[];
   pendingCount: number;
-  /** Nodes of the cluster that have spans of the trace. Undefined on an engine that is alone. */
+  /** Nodes of the cluster that have spans of the trace. Undefined if the engine is in no cluster. */
   nodes?: readonly string[];
 }
 
 export type TraceStatus = "ok" | "error" | "pending";
 
-/** Returns the status of the root span; without a root span, that of all spans together. */
+/** Returns the status of the root span. Without a root span, returns the status of all spans together. */
 export function statusOf(facts: TraceFacts): TraceStatus {
   if (facts.partial ? facts.pendingCount > 0 : facts.rootEndUs === undefined) return "pending";
   return (facts.partial ? facts.errorCount > 0 : facts.rootStatus === "error") ? "error" : "ok";
 }
 
 /**
- * Returns the duration of the root span; without a root span, the time from the first start to the last end. Undefined
- * while the trace is pending.
+ * Returns the duration of the root span. Without a root span, returns the time from the first start to the last end.
+ * Returns undefined while the trace is pending.
  */
 export function durationUsOf(facts: TraceFacts): number | undefined {
   if (facts.partial) return facts.pendingCount > 0 ? undefined : Math.max(0, facts.endUs - facts.startUs);
   return facts.rootEndUs === undefined ? undefined : Math.max(0, facts.rootEndUs - facts.rootStartUs);
 }
 
-/** Work of a trace that goes on after its root span has ended, e.g. a job that a request enqueued. */
+/** Work of a trace that continues after its root span has ended, for example a job that a request enqueued. */
 export interface AsyncWork {
   /** Time from the root span's start to the last end. Undefined while a span is running. */
   readonly untilUs: number | undefined;
@@ -68,7 +73,9 @@ export interface AsyncWork {
   readonly errors: number;
 }
 
-/** Returns undefined if nothing is known to go on after the root span. */
+/**
+ * Returns the asynchronous work of a trace. Returns undefined if no work is known that continues after the root span.
+ */
 export function asyncWorkOf(facts: TraceFacts): AsyncWork | undefined {
   const { rootEndUs, rootStartUs, endUs, pendingCount } = facts;
   if (facts.partial || rootEndUs === undefined) return undefined;
@@ -101,7 +108,7 @@ export function newFacts(span: SpanRecord): TraceFacts {
   };
 }
 
-/** Returns undefined if there are no spans. */
+/** Returns the facts of a trace from its spans. Returns undefined if there are no spans. */
 export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
   const [first] = spans;
   if (first === undefined) return undefined;
@@ -110,7 +117,7 @@ export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
   return facts;
 }
 
-/** Adds a span. `instead` is the earlier state of the same span, which it replaces. */
+/** Adds a span to the facts. `instead` is the earlier state of the same span, which the new state replaces. */
 export function addToFacts(
   facts: TraceFacts,
   span: SpanRecord,
@@ -132,7 +139,10 @@ export function addToFacts(
   facts.functionStartUs = startUs;
 }
 
-/** A new array, because one that grows has room for 17 items, which most traces never have. */
+/**
+ * Returns a new list with the name. It is copied, because an array that grows has room for 17 items, which most traces
+ * never need.
+ */
 function withName(names: readonly string[], name: string, max: number): readonly string[] {
   return names.includes(name) || names.length >= max ? names : [...names, name];
 }
@@ -148,7 +158,10 @@ function count(facts: TraceFacts, span: Pick<SpanRecord, "endUnixNano" | "status
   if (at !== -1) facts.errorEndsUs.splice(at, 1);
 }
 
-/** The root span itself counts as better, because its attributes may arrive with its end. */
+/**
+ * Returns true if the span is a better root than the present one. The root span itself counts as better, because its
+ * attributes may arrive with its end.
+ */
 function isBetterRoot(facts: TraceFacts, span: SpanRecord, startUs: number): boolean {
   if (span.spanId === facts.rootSpanId) return true;
   const parentless = isRoot(span);
@@ -179,7 +192,7 @@ function functionOf(span: SpanRecord): string | undefined {
   return value === undefined ? undefined : textOfValue(value).slice(0, MAX_TEXT);
 }
 
-/** Returns the type that the module set, or else derives it from OpenTelemetry's semantic conventions. */
+/** Returns the type that the module set. Without one, derives the type from OpenTelemetry's semantic conventions. */
 function triggerTypeOf({ attributes }: SpanRecord): string | undefined {
   const type = attributeOf(attributes, "svc.trigger.type");
   if (typeof type === "string") return type.slice(0, MAX_TEXT);

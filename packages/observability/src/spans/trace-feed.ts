@@ -4,13 +4,14 @@ import type { SpanRecord } from "../telemetry-records.ts";
 import type { SpanReader, TraceRow } from "./span-store.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
 
-/** Maximum number of changed traces per lookup; further changes are not reported. */
+/** Maximum number of changed traces that one lookup reads. Changes of further traces are not reported. */
 const MAX_CHANGED = 1_000;
-/** A report of more traces is a large one. */
+/** A report of more traces than this is a large one. */
 const LARGE = 10;
 
 /**
- * Reports which traces have changed, a delay after the first change (see ReportDelay). Costs nothing while inactive.
+ * Reports which traces have changed, a delay after the first change (see `ReportDelay`). While it is inactive, it costs
+ * nothing.
  */
 export class TraceFeed {
   readonly #reader: () => SpanReader;
@@ -29,7 +30,7 @@ export class TraceFeed {
     readonly clock: Clock;
     readonly log: Logger;
     readonly delayMs: number;
-    /** Delay after a large report. Default: `delayMs`. */
+    /** Delay after a large report, in milliseconds. Defaults to `delayMs`. */
     readonly busyDelayMs?: number;
     readonly onChange: (rows: readonly TraceRow[]) => void;
   }) {
@@ -45,7 +46,7 @@ export class TraceFeed {
     if (!wanted) this.stop();
   }
 
-  /** On the hot path. */
+  /** Notes a change of a trace. Called on the hot path. */
   changed(span: SpanRecord): void {
     if (!this.#isActive || this.#changed.size >= MAX_CHANGED) return;
     this.#changed.add(span.traceId);

@@ -6,24 +6,32 @@ import { durationMs, type SpanRecord } from "../telemetry-records.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
-/** A condition that a trace meets if one of its spans matches; if negated, if none matches. */
+/**
+ * A condition for a trace. It is met if one of the trace's spans matches. A negated condition is met if no span
+ * matches.
+ */
 export interface SpanCondition {
   readonly negated: boolean;
   matches(span: SpanRecord): boolean;
   readonly lookup: Lookup | undefined;
-  /** A lower-case string that the JSON of each matching span contains: a quick test. Undefined: there is none. */
+  /**
+   * A lower-case text that the JSON of each matching span contains. It allows a quick test. Undefined if there is no
+   * such text.
+   */
   readonly needle?: string | undefined;
 }
 
 export type Lookup =
-  /** `exact`: the index finds exactly the matching spans. Otherwise it finds candidates that must be checked. */
+  /**
+   * If `exact` is true, the index finds exactly the matching spans. Otherwise it finds candidates that must be checked.
+   */
   | { readonly by: "value"; readonly key: string; readonly value: string; readonly exact: true }
   | { readonly by: "key"; readonly key: string; readonly exact: boolean }
   | { readonly by: "words"; readonly words: readonly string[]; readonly exact: true };
 
 const TRACE_ID = /^[0-9a-f]{32}$/i;
 
-/** Returns the ids of the traces that a query is limited to; undefined: no limit. */
+/** Returns the ids of the traces to which a query is limited. Returns undefined if there is no limit. */
 export function traceIdsOf({ trace_id, trace_ids, text }: TraceFilters): readonly string[] | undefined {
   const lists = [
     trace_id === undefined ? undefined : [trace_id],
@@ -40,12 +48,12 @@ function isTraceId(text: string | undefined): text is string {
   return text !== undefined && TRACE_ID.test(text.trim());
 }
 
-/** True if the facts of a trace decide whether it matches: none of its spans needs to be read. */
+/** Returns true if the facts of a trace decide whether it matches, so that none of its spans must be read. */
 export function isDecidedByFacts(filters: TraceFilters): boolean {
   return traceIdsOf(filters) === undefined && spanConditions(filters).length === 0 && filters.groups === undefined;
 }
 
-/** True if some of the filters can only be tested with spans. */
+/** Returns true if some of the filters must be tested with spans. */
 export function needsSpans(filters: TraceFilters): boolean {
   return spanConditions(filters).length > 0 || (filters.groups ?? []).some(({ any }) => any.some(needsSpans));
 }
@@ -105,7 +113,7 @@ export function spanConditions(filters: TraceFilters): SpanCondition[] {
   return conditions;
 }
 
-/** Pseudo-attribute for a worker's name or connection id. */
+/** Name of a pseudo-attribute that has the worker's name or its connection id. */
 export const WORKER = "\0worker";
 
 function workerCondition(worker: string): SpanCondition {
@@ -116,7 +124,7 @@ function workerCondition(worker: string): SpanCondition {
   };
 }
 
-/** Fields of a span that filters may use like attributes. */
+/** Fields of a span that filters can use like attributes. */
 const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefined> = new Map<
   string,
   (span: SpanRecord) => AttributeValue | undefined
@@ -132,7 +140,7 @@ const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefin
   ],
 ]);
 
-/** Fields that the index finds like attributes. */
+/** Fields that the index can find like attributes. */
 export const INDEXED_FIELDS = ["name", "service"] as const;
 
 const RESOURCE = "resource.";
@@ -147,14 +155,17 @@ function conditionOf(filter: CompiledFilter): SpanCondition {
   return { negated, matches, lookup: { by: "key", key, exact: op === "exists" }, needle };
 }
 
-/** JSON writes these characters unescaped, and their case does not depend on their neighbours. */
+/**
+ * Texts that appear unchanged in lower-cased JSON: JSON does not escape these characters, and their lower-case form
+ * does not depend on neighbouring characters.
+ */
 const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/;
 
 function needleOf(value: string): string | undefined {
   return PLAIN.test(value) ? value.toLowerCase() : undefined;
 }
 
-/** Returns the longest literal part of a pattern. */
+/** Returns the longest part of a pattern that contains no `*`. */
 function longestPiece(value: string, op: "contains" | "like"): string {
   if (op === "contains") return value;
   return value.split("*").reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
@@ -173,13 +184,16 @@ function valueIn(span: SpanRecord, key: string): AttributeValue | undefined {
     : attributeOf(span.attributes, key);
 }
 
-/** A span is pending until it ends; then an unset status counts as ok. */
+/** Returns the status of a span. It is pending until it ends. After that, an unset status counts as ok. */
 export function spanStatusOf(span: Pick<SpanRecord, "endUnixNano" | "status">): "ok" | "error" | "pending" {
   if (span.status === "error") return "error";
   return span.endUnixNano === undefined ? "pending" : "ok";
 }
 
-/** Ids have their own filters, and each id would be a unique word in the index. */
+/**
+ * Attributes that a text search does not read. Ids have their own filters, and each id would be another word in the
+ * index.
+ */
 const NOT_SEARCHED = new Set([
   "svc.invocation_id",
   "svc.worker.id",
@@ -205,7 +219,10 @@ export function* textsOf(span: SpanRecord): Generator<string> {
   }
 }
 
-/** Tests a trace by its spans. `redact` is applied only to spans that match, so it must not create matches. */
+/**
+ * Tests a trace by its spans. `redact` is applied only to spans that match without it, so it must not make further
+ * spans match.
+ */
 export function matchesSpans(
   conditions: readonly SpanCondition[],
   spans: readonly SpanRecord[],
@@ -218,7 +235,7 @@ export function matchesSpans(
   );
 }
 
-/** Tests a trace. `spans` is called only if the facts do not decide. For `redact` see `matchesSpans`. */
+/** Tests a trace. Calls `spans` only if the facts do not decide. For `redact`, see `matchesSpans`. */
 export type TraceMatcher = (
   facts: TraceFacts,
   spans: () => readonly SpanRecord[],
@@ -235,7 +252,7 @@ export function traceMatcher(filters: TraceFilters): TraceMatcher {
     (matchesGroups === undefined || matchesGroups(facts, spans, redact));
 }
 
-/** Returns undefined if there are no groups. */
+/** Returns a matcher for the groups; undefined if there are none. */
 export function groupsMatcher({ groups }: TraceFilters): TraceMatcher | undefined {
   if (groups === undefined) return undefined;
   const tests = groups.map(({ negated, any }): TraceMatcher => {

@@ -62,13 +62,13 @@ export type TraceFilters = Omit<TraceFilterInput, "query"> & {
   readonly groups?: readonly FilterGroup[];
 };
 
-/** Matches if one of the filters matches; if negated, if none does. */
+/** A group matches if one of its filters matches. A negated group matches if none of them does. */
 export interface FilterGroup {
   readonly negated: boolean;
   readonly any: readonly TraceFilters[];
 }
 
-/** Moves the query into the other members. Throws `invalid_input` if it has an error. */
+/** Converts the query into the other members. Throws `invalid_input` if the query has an error. */
 export function traceFiltersOf({ query, ...given }: TraceFilterInput): TraceFilters {
   if (query === undefined) return given;
   const read = readTraceQuery(query);
@@ -76,7 +76,10 @@ export function traceFiltersOf({ query, ...given }: TraceFilterInput): TraceFilt
   return withQuery(given, read.query);
 }
 
-/** Members of which both values can hold at once only as a group. */
+/**
+ * Members that hold one value. If the query sets one that is already set, both must match, so the second becomes a
+ * group.
+ */
 const SINGLE = ["status", "function_id", "worker", "trigger_type", "trace_id", "text"] as const;
 const NO_FILTERS: TraceFilters = { with_errors: false, include_internal: true, search_all_spans: false };
 
@@ -130,7 +133,10 @@ export const traceListSchema = () =>
     sort_order: z.enum(["asc", "desc"]).default("desc"),
   });
 
-/** The position of a page: after the row with this sort value and this id (`tie`) among rows with the same value. */
+/**
+ * The position after which a page begins: that of the row with this sort value and this id (`tie`). The id
+ * distinguishes rows with the same sort value.
+ */
 export interface TracePosition {
   readonly value: string | number;
   readonly tie: string | number;
@@ -143,8 +149,8 @@ export interface TraceListRequest {
   readonly after: TracePosition | undefined;
   readonly offset: number;
   readonly limit: number;
-  /** Which spans to return besides the facts: none, the root span, or all (the first 1,000 of each trace). */
+  /** The spans to return besides the facts: none, the root span, or all (the first 1,000 spans of each trace). */
   readonly spans: "none" | "root" | "all";
-  /** True: the total may be any lower bound. */
+  /** True if the total may be any lower bound, because the caller does not use it. */
   readonly isUncounted?: true;
 }

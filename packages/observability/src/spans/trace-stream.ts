@@ -5,12 +5,15 @@ import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";
 
 const DELAY_MS = 250;
-/** Nobody can follow a list that changes faster while many traces change. */
+/**
+ * Delay while many traces change, in milliseconds. It is longer, because people cannot follow a list that changes
+ * faster.
+ */
 const BUSY_DELAY_MS = 1_000;
 
 /**
- * Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. In a
- * cluster a summary is that of the whole trace, but only changes at this node are reported.
+ * Provides the stream `svc.traces`. Its events are `{type: "traces", data: {traces: [...]}}` with summaries of changed
+ * traces. In a cluster, a summary covers the whole trace, but only changes at this node are reported.
  */
 export function provideTraceStream(
   context: ModuleContext<unknown>,

@@ -13,9 +13,12 @@ import { traceFiltersSchema } from "./trace-query.ts";
 import { visibleSpans } from "./visible-spans.ts";
 
 const DELAY_MS = 300;
-/** Maximum number of remembered delivered traces, and of traces that our own deliveries started. */
+/**
+ * Maximum number of delivered traces that are remembered. It is also the maximum number of remembered traces that our
+ * own deliveries started.
+ */
 const MAX_REMEMBERED = 10_000;
-/** Maximum number of concurrent deliveries per trigger; traces that end meanwhile are skipped. */
+/** Maximum number of concurrent deliveries per trigger. Traces that end while it is reached are not delivered. */
 const MAX_IN_FLIGHT = 16;
 
 const settingsSchema = z.strictObject({
@@ -39,7 +42,10 @@ interface Bound {
   inFlight: number;
 }
 
-/** The trigger type `trace`: delivers `{trace_ids}` for ended traces, each once, except those of its own deliveries. */
+/**
+ * The trigger type `trace`. It delivers `{trace_ids}` for ended traces, each once, except traces that its own
+ * deliveries started.
+ */
 export class TraceTriggers {
   readonly #context: ModuleContext<unknown>;
   readonly #store: SpanStore;
@@ -65,7 +71,7 @@ export class TraceTriggers {
     });
   }
 
-  /** On the hot path. */
+  /** Notes a change of a trace. Called on the hot path. */
   changed(span: SpanRecord): void {
     if (this.#bound.size > 0 && !this.#own.has(span.traceId)) this.#feed.changed(span);
   }
@@ -119,11 +125,11 @@ export class TraceTriggers {
     }
   }
 
-  /** The traces as far as the owner of the binding may see them. */
+  /** Returns the facts of the traces, computed from the spans that the owner of the binding may see. */
   async #visibleTo(binding: TriggerBinding<Settings>, traces: readonly TraceFacts[]): Promise<TraceFacts[]> {
     const sees = seesCall({ callRefusal: (functionId) => binding.callRefusal(functionId) });
     const seen: TraceFacts[] = [];
-    // Sequential, because a trace may have 50,000 spans.
+    // The traces are read one after another, because each may have 50,000 spans.
     for (const { traceId } of traces) {
       const facts = factsOf(visibleSpans(await this.#store.spansOf(traceId), sees));
       if (facts !== undefined) seen.push(facts);
@@ -138,8 +144,8 @@ export class TraceTriggers {
       kind: "producer",
       attributes: { "svc.trigger.type": "trace" },
     });
-    // Needed even if the engine records no spans: workers may send spans of this trace, and those must not trigger
-    // again.
+    // The traceparent is needed even if the engine records no spans. Workers may send spans of this trace, and these
+    // must not trigger a delivery again.
     const traceparent = span.traceparent ?? newTraceparent();
     this.#own.add(traceIdOf(traceparent));
     try {

@@ -14,21 +14,28 @@ import { factsOf } from "./trace-facts.ts";
 import { traceIdsOf, traceMatcher } from "./trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
 
-/** Maximum number of store pages that one request searches; the next request continues. */
+/** Maximum number of the store's pages that one request searches. The client's next request continues after them. */
 const MAX_PAGES = 50;
 
-/** Returns the store as the caller may see it: the whole store, or the spans that `visibleSpans` returns. */
+/**
+ * Returns a reader for the caller: the whole store, or the spans that `visibleSpans` returns if the caller is
+ * restricted.
+ */
 export function spansFor(store: SpanReader, access: CallerAccess | undefined): SpanReader {
   return access === undefined ? store : new VisibleSpans(store, seesCall(access));
 }
 
 /**
- * Returns the spans that belong to calls which the caller may see. A span belongs to the call of the function that it
- * names, or else to that of the nearest span above it that names one. A span that belongs to no call (an HTTP request,
- * an external span) is visible if the caller may see every call of the trace, except calls of functions that every
- * client may call, which reveal nothing about the trace. That requires `isWhole`: `spans` are all spans of the trace.
- * The attributes that a restricted sender sets on a span decide about the spans below it only if it sent those too:
- * their true parent may be hidden, or no longer stored. Spans that name no function are hidden if their parent is missing.
+ * Returns the spans that the caller may see.
+ * - A span belongs to the call of the function that it names. If it names none, it belongs to the call of the nearest
+ *   span above it that names one.
+ * - A span of a call is visible if the caller may see the call.
+ * - A span that belongs to no call (an HTTP request, an external span) is visible if the caller may see all calls of
+ *   the trace. Calls of functions that every client may call are ignored here, because they reveal nothing about the
+ *   trace. This rule applies only if `isWhole` is set: then `spans` are all spans of the trace.
+ * - If a restricted sender sent a span, its attributes decide only about spans below it that the same sender sent.
+ * - Spans that name no function are hidden if their parent is missing, because the true parent may be hidden or no
+ *   longer stored.
  */
 export function visibleSpans(
   spans: readonly SpanRecord[],
@@ -42,7 +49,7 @@ export function visibleSpans(
     const path = new Set<SpanRecord>();
     let owner: Owner;
     let at: SpanRecord | undefined = span;
-    // A cycle of parents ends the search as well.
+    // If the parents form a cycle, the search ends too.
     while (at !== undefined && !path.has(at)) {
       if (owners.has(at)) {
         owner = owners.get(at);
@@ -78,16 +85,25 @@ interface Call {
   readonly callerId: string | undefined;
 }
 
-/** The call that a span belongs to; undefined if there is none, null if no trusted sender names one. */
+/**
+ * The call that a span belongs to. Undefined if it belongs to no call. Null if that is not known, because a parent is
+ * missing or cannot be trusted; the span is hidden then.
+ */
 type Owner = Call | null | undefined;
 
-/** True if what the parent says about itself counts for the child: not if another restricted sender sent the parent. */
+/**
+ * Returns true if the attributes of the parent also apply to the child. They do not if another, restricted sender sent
+ * the parent.
+ */
 function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
   const { restrictedTo } = parent.resource;
   return restrictedTo === undefined || restrictedTo === child.resource.restrictedTo;
 }
 
-/** True if the parent was evicted or has not arrived. A request to the engine may have its parent in another system. */
+/**
+ * Returns true if the parent was evicted or has not arrived. A request to the engine (a server span) does not count,
+ * because its parent may be in another system.
+ */
 function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
   return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
@@ -130,7 +146,7 @@ class VisibleSpans implements SpanReader {
     });
   }
 
-  /** Totals count the rows of this page and of those before it. */
+  /** Lists the visible traces. Totals count the rows of this page and of the pages before it. */
   async list(request: TraceListRequest): Promise<TracePage> {
     const { filters, limit, offset } = request;
     const visible = this.#visibleRow(filters, request.spans);
@@ -167,8 +183,9 @@ class VisibleSpans implements SpanReader {
   }
 
   /**
-   * Returns a function that reduces a trace to the visible part, or returns undefined if that does not match. The
-   * filters apply to the visible spans only: otherwise a filter could reveal what hidden spans contain.
+   * Returns a function that reduces a trace to its visible part. It returns undefined if the visible part does not
+   * match. The filters apply to the visible spans only, because otherwise a filter could reveal what hidden spans
+   * contain.
    */
   #visibleRow(filters: TraceFilters, wanted: TraceListRequest["spans"]): (row: TraceRow) => TraceRow | undefined {
     const matches = traceMatcher(filters);
@@ -182,7 +199,10 @@ class VisibleSpans implements SpanReader {
   }
 }
 
-/** The filters that reveal nothing about hidden spans: trace ids, and a time range that contains all visible spans. */
+/**
+ * Returns the filters that are passed to the store. They reveal nothing about hidden spans: trace ids, and a time range
+ * that contains all visible spans.
+ */
 function shared(filters: TraceFilters): TraceFilters {
   const ids = traceIdsOf(filters);
   return {

@@ -9,10 +9,12 @@ import { CallError } from "@svc-runtime/protocol";
 
 const PIECE_CHARACTERS = 64 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
-/** Time after which a reader or writer without progress is given up, in milliseconds. */
+/** Maximum time without progress, in milliseconds. After it, the reader or writer is aborted. */
 const STALL_LIMIT_MS = 120_000;
 
-/** Writes lines with backpressure, and ends the stream. Never rejects: an error aborts the channel. */
+/**
+ * Writes lines with backpressure, and then ends the stream. Never rejects, because an error aborts the channel instead.
+ */
 export async function writeLines(writer: ChannelWriter, lines: AsyncIterable<string>, clock: Clock): Promise<void> {
   const write = async (text: string): Promise<boolean> => {
     const cancel = clock.after(STALL_LIMIT_MS, () => writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1_000} s`));
@@ -38,8 +40,8 @@ export async function writeLines(writer: ChannelWriter, lines: AsyncIterable<str
 }
 
 /**
- * Yields the lines of a channel, see `linesOf`. Cancels the channel if the caller stops early. Throws the errors of
- * `linesOf`, and `call_timeout` if nothing arrives for two minutes.
+ * Yields the lines of a channel; see `linesOf`. Cancels the channel if the caller stops early. Throws the errors of
+ * `linesOf`. Throws `call_timeout` if nothing arrives for two minutes.
  */
 export async function* readLines(reader: ChannelReader, clock: Clock): AsyncGenerator<string> {
   const source: LineSource = {
@@ -55,7 +57,7 @@ export async function* readLines(reader: ChannelReader, clock: Clock): AsyncGene
   }
 }
 
-/** Returns undefined if the line is not valid JSON. */
+/** Parses a line of JSON. Returns undefined if it is invalid. */
 export function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);

@@ -21,15 +21,15 @@ const input = () =>
 
 const SEVERITY_NUMBERS = { info: 9, warn: 13, error: 17, debug: 5, trace: 1 } as const;
 
-/** Attribute for data that is no object. */
+/** Name of the attribute for data that is not an object. */
 const DATA = "data";
-/** Larger data is not parsed: its beginning is stored as text. */
+/** Maximum size of data that is parsed, in bytes. The beginning of larger data is stored as text. */
 const MAX_DATA_BYTES = 1024 * 1024;
 
 export interface EngineLogParts {
   readonly log: (entry: LogEntry) => void;
   readonly drops: DropCounter;
-  /** Limits the records of restricted principals. */
+  /** Limits the number of records from restricted principals. */
   readonly rate: RecordRate;
 }
 
@@ -62,9 +62,9 @@ export function provideEngineLog(
         if (!isWithinRate(restrictedTo)) return;
         const attributes = attributesFor(data, caller, restrictedTo !== undefined);
         const named = validTraceId(trace_id);
-        // Keeps an invalid id, which would be lost otherwise.
+        // An invalid id is kept as an attribute. Otherwise it would be lost.
         if (trace_id && named === undefined) attributes["svc.trace_id"] = trace_id.slice(0, MAX_NAME_CHARACTERS);
-        // Without its own ids the entry belongs to the trace of the call.
+        // An entry without ids of its own belongs to the trace of this call.
         const [, traceId, spanId] = (trace_id ? undefined : traceparent)?.split("-") ?? [];
         log({
           severity,
@@ -91,7 +91,8 @@ function attributesFor(
 ): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = Object.create(null);
   const given = attributesOf(data);
-  // Reserved attributes claim a function or worker for the entry; this call proves none of that.
+  // Reserved attributes name the function or worker that logged the entry. A restricted caller may not set them,
+  // because the call does not prove them.
   const permitted = isRestricted ? withoutAttributes(given, (name, value) => isReserved(name, value, {})) : given;
   Object.assign(attributes, boundAttributes(permitted));
   if (caller !== undefined) {
@@ -103,10 +104,10 @@ function attributesFor(
 
 function attributesOf(data: Payload | undefined): Attributes {
   if (data === undefined) return {};
-  // Even listing a million member names would take half a second.
+  // The size is checked before parsing, because even listing a million member names would take half a second.
   if (data.byteLength > MAX_DATA_BYTES)
     return { [DATA]: cutText(data.text(), MAX_VALUE_CHARACTERS), "svc.truncated": true };
-  // It is JSON, so every value in it is a valid attribute value.
+  // The data is JSON, so each value in it is a valid attribute value.
   const value = JSON.parse(data.text()) as AttributeValue;
   if (value === null) return {};
   return typeof value === "object" && value !== null && !isList(value) ? value : { [DATA]: value };

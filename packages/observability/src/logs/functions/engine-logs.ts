@@ -17,7 +17,7 @@ import {
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
   api(): Promise<LogApi | undefined>;
-  /** Why entries are not stored, for users. */
+  /** Message for users that says why entries are not stored. */
   readonly disabledReason: string;
 }
 
@@ -33,7 +33,7 @@ export function provideEngineLogs(
   });
   nodes?.answer(LOG_QUESTIONS, async (question) => {
     const api = await from.api();
-    // A node that stores nothing has nothing to tell.
+    // A node without stored entries returns null, so that the list of all nodes leaves it out.
     return api === undefined ? Payload.null : Payload.fromText(await api.answer(question.value()));
   });
   provideFunction({

@@ -12,7 +12,7 @@ import { type Question, questionSchema } from "./log-questions.ts";
 
 type QuestionOf<What extends Question["what"]> = Extract<Question, { readonly what: What }>;
 
-/** Times as text of this length are in order. */
+/** Number of digits to which times are padded, so that their order as text is their order as numbers. */
 const TIME_DIGITS = 20;
 
 export interface LogAnswersParts {
@@ -20,11 +20,11 @@ export interface LogAnswersParts {
   readonly node: string;
   readonly queries: LogQueries;
   readonly redact: RedactAttributes;
-  /** Uses the current config. */
+  /** Returns the redacted keys of the current config. */
   readonly redactKeys: () => readonly string[];
 }
 
-/** Answers questions of the nodes about the log entries of this one. */
+/** Answers questions of other nodes about the log entries of this node. */
 export class LogAnswers {
   readonly #parts: LogAnswersParts;
 
@@ -32,7 +32,7 @@ export class LogAnswers {
     this.#parts = parts;
   }
 
-  /** Returns JSON. */
+  /** Answers one question. Returns JSON. */
   async answer(value: unknown): Promise<string> {
     const question = questionSchema.parse(value);
     switch (question.what) {
@@ -113,7 +113,10 @@ export class LogAnswers {
     return `{"logs":${logs.json},"more_before":${found.moreBefore},"more_after":${found.moreAfter}}`;
   }
 
-  /** Answers null for another node, and if there is no such entry. */
+  /**
+   * Calls `answer` if the question is for this node. Returns `{"found":null}` if it is for another node, or if the
+   * entry does not exist.
+   */
   async #ofThisNode({ node }: { readonly node: string }, answer: () => Promise<string>): Promise<string> {
     if (node !== this.#parts.node) return `{"found":null}`;
     try {

@@ -5,7 +5,7 @@ import { logFilterMembers } from "../log-filter-input.ts";
 
 const time = z.number();
 
-/** What a node asks the others, and itself. */
+/** A question that a node sends to all nodes, including itself. */
 export const questionSchema = z.discriminatedUnion("what", [
   /** A page of entries. */
   z.object({
@@ -13,7 +13,7 @@ export const questionSchema = z.discriminatedUnion("what", [
     filter: listInput(),
     starts: pageStartsSchema,
     limit: z.int().min(1).max(5_000),
-    /** Also count all matches. */
+    /** If true, all matches are counted too. */
     count: z.boolean(),
   }),
   z.object({ what: z.literal("count"), filter: z.object(logFilterMembers()) }),
@@ -25,7 +25,7 @@ export const questionSchema = z.discriminatedUnion("what", [
     end_ms: time,
     buckets: z.int().min(1).max(1_000),
   }),
-  /** An entry of one node; the others have none. */
+  /** Asks for an entry of one node. The other nodes answer that they do not have it. */
   z.object({ what: z.literal("entry"), node: z.string(), id: z.string() }),
   z.object({ what: z.literal("around"), node: z.string(), input: aroundInput() }),
 ]);
@@ -38,7 +38,7 @@ const tally = { total: z.int().min(0), whole: z.boolean() };
 export const pageSchema = z.object({
   rows: z.array(z.object({ log: z.looseObject({ id: z.string() }), at: positionSchema })),
   next: positionSchema.nullable(),
-  /** Null if the question does not ask for it. */
+  /** Null if the question does not ask for a count. */
   counted: z.object(tally).nullable(),
 });
 export const countSchema = z.object({ ...tally, first_ms: time.optional(), last_ms: time.optional() });

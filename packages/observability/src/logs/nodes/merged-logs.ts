@@ -12,7 +12,7 @@ import { MAX_LIST_BYTES } from "../log-queries.ts";
 import { Tally } from "../log-tally.ts";
 import { aroundSchema, countSchema, entrySchema, facetsSchema, histogramSchema, pageSchema } from "./log-questions.ts";
 
-/** Maximum number of pages that one request fetches from each node; the next request continues. */
+/** Maximum number of pages that one request fetches from each node. The client's next request continues after them. */
 const MAX_PAGES = 10;
 const MAX_PAGE = 5_000;
 
@@ -31,7 +31,7 @@ interface Counted {
   readonly isWhole: boolean;
 }
 
-/** The entries of a list, as many as it may have. */
+/** Collects the entries of a list until it has `limit` entries. */
 class TakenLogs {
   readonly logs: Log[] = [];
   #toSkip: number;
@@ -47,7 +47,7 @@ class TakenLogs {
     return this.#toSkip;
   }
 
-  /** Number of entries that may follow, with those that are skipped. */
+  /** Number of rows that are still needed, including those to be skipped. */
   get missing(): number {
     return this.#toSkip + this.#limit - this.logs.length;
   }
@@ -56,7 +56,7 @@ class TakenLogs {
     return this.#bytes > MAX_LIST_BYTES || this.logs.length >= this.#limit;
   }
 
-  /** Returns the number of rows that were read. */
+  /** Adds the rows that are still needed. Returns the number of rows that were used. */
   take(rows: readonly Row[]): number {
     const skipped = Math.min(this.#toSkip, rows.length);
     this.#toSkip -= skipped;
@@ -70,7 +70,7 @@ class TakenLogs {
   }
 }
 
-/** The log entries of all nodes of the cluster, in order of time. Used for one request. */
+/** The log entries of all nodes of the cluster, in order of time. An object is used for one request. */
 export class MergedLogs {
   readonly #asked: AskedNodes;
 
@@ -78,7 +78,7 @@ export class MergedLogs {
     this.#asked = new AskedNodes(nodes, LOG_QUESTIONS, clock);
   }
 
-  /** The members that say which nodes answered. */
+  /** Returns the members of a result that say which nodes answered. */
   get from(): object {
     return mergedFrom(this.#asked);
   }
@@ -123,12 +123,12 @@ export class MergedLogs {
     };
   }
 
-  /** The next request continues where this one ends. */
+  /** Returns whether another page may be fetched now. If not, the client's next request continues at this position. */
   #mayGoOn(page: number): boolean {
     return page === 0 || (page < MAX_PAGES && !this.#asked.isOver);
   }
 
-  /** Throws NOT_FOUND if there is no such entry. */
+  /** Returns an entry. Throws NOT_FOUND if it does not exist. */
   async get({ id, node }: Required<LogId>): Promise<Log> {
     const answers = await this.#asked.ask({ what: "entry", node, id }, entrySchema);
     const found = answers.find(({ answer }) => answer.found !== null)?.answer.found;
@@ -136,7 +136,10 @@ export class MergedLogs {
     return withNode(found, node);
   }
 
-  /** The neighbours at the entry's own node. Throws NOT_FOUND if there is no such entry. */
+  /**
+   * Returns an entry and its neighbours in time from the entry's own node. Throws NOT_FOUND if the entry does not
+   * exist.
+   */
   async around({ id, node }: Required<LogId>, input: Omit<AroundInput, "id">) {
     const answers = await this.#asked.ask({ what: "around", node, input: { ...input, id } }, aroundSchema);
     const found = answers.find(({ answer }) => answer.found !== null)?.answer.found;
@@ -157,7 +160,7 @@ export class MergedLogs {
     return { ...countedIn(answers), facets: tally.facets };
   }
 
-  /** Times of the first and the last match. */
+  /** Returns the times of the first and the last match. */
   async span(
     filter: LogFilterInput,
   ): Promise<{ readonly firstMs: number | undefined; readonly lastMs: number | undefined }> {
@@ -200,7 +203,7 @@ function countedIn(
   };
 }
 
-/** An entry that its node stored before it was in a cluster does not name it. */
+/** Adds the node to an entry. Entries that a node stored before it joined a cluster have no node. */
 function withNode(log: Log, node: string): Log {
   const { id } = logIdOf(log.id);
   return { ...log, id: `${id}@${node}`, node };

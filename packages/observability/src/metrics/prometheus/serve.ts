@@ -5,7 +5,7 @@ import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";
 import { CONTENT_TYPES, metricsText, type TextFormat } from "./text.ts";
 
-/** Concurrent scrapes within this time share one text, because building it takes time from calls; milliseconds. */
+/** Time in milliseconds for which scrapes share one text. The text is shared because building it delays calls. */
 const KEPT_MS = 1_000;
 
 export interface ServeParts {
@@ -14,7 +14,7 @@ export interface ServeParts {
   readonly address: { readonly host: string; readonly port: number };
 }
 
-/** Serves the metrics at `/metrics` on their own listener. Rejects if the address cannot be bound. */
+/** Serves the metrics at `/metrics` on a listener of their own. Rejects if the address cannot be bound. */
 export async function servePrometheus(
   { listen, clock, log }: Pick<ModuleContext<unknown>, "listen" | "clock" | "log">,
   { store, own, address }: ServeParts,

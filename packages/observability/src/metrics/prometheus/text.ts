@@ -1,6 +1,6 @@
 import type { MetricPoint, MetricRecord, Resource } from "../../telemetry-records.ts";
 
-/** `prometheus`: text format 0.0.4; `openmetrics`: OpenMetrics 1.0.0. */
+/** `prometheus` is the text format 0.0.4, `openmetrics` is OpenMetrics 1.0.0. */
 export type TextFormat = "prometheus" | "openmetrics";
 
 export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
@@ -8,7 +8,7 @@ export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** Units by UCUM code; others are used unchanged. */
+/** Unit names by UCUM code. Units without an entry are used unchanged. */
 const UNITS: ReadonlyMap<string, string> = new Map([
   ["1", ""],
   ["", ""],
@@ -25,11 +25,14 @@ interface Family {
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly lines: string[];
-  /** Label sets seen so far: duplicates would make the whole text invalid. */
+  /** Label sets that were already written. A duplicate would make the whole text invalid. */
   readonly seen: Set<string>;
 }
 
-/** Renders metrics for a scraper. Metrics of `own` get no origin labels. The first of two types under one name wins. */
+/**
+ * Returns the metrics as text for a scraper. Metrics of `own` get no labels for their origin. If two metrics have the
+ * same name but different types, the first one is used.
+ */
 export function metricsText(records: readonly MetricRecord[], own: Resource, format: TextFormat): string {
   const families = new Map<string, Family>();
   for (const record of records) {
@@ -61,7 +64,7 @@ function addPoint(
   { attributes, value }: MetricPoint,
   { resource, isOwn }: { readonly resource: Resource; readonly isOwn: boolean },
 ): void {
-  // The engine's own metrics need no origin labels.
+  // The engine's own metrics need no labels for their origin.
   const origin = isOwn
     ? {}
     : { service_name: resource.service, ...(resource.workerId === undefined ? {} : { worker_id: resource.workerId }) };
@@ -86,7 +89,7 @@ function addPoint(
   line("_count", "", value.count);
 }
 
-/** Replaces invalid characters by underscores and appends the unit. */
+/** Returns the name of a family: invalid characters become underscores, and the unit is appended. */
 function familyName({ name, unit }: Pick<MetricRecord, "name" | "unit">): string {
   const unitName = UNITS.get(unit) ?? unit;
   let plain = plainName(name.replace(/_total$/, ""), /[^a-zA-Z0-9_:]/g);
@@ -104,7 +107,7 @@ function labelsText(attributes: MetricPoint["attributes"]): string {
   const labels = new Map<string, string>();
   for (const [name, value] of Object.entries(attributes)) {
     const plain = plainName(name, /[^a-zA-Z0-9_]/g);
-    // `le` belongs to histograms, and names with two leading underscores are reserved by Prometheus.
+    // The label `le` is used by histograms, and Prometheus reserves names that begin with two underscores.
     const allowed = plain === "le" || plain === "" || plain.startsWith("__") ? `label_${plain}` : plain;
     if (!labels.has(allowed)) labels.set(allowed, String(value));
   }
@@ -122,7 +125,7 @@ function numberText(value: number): string {
   return value > 0 ? "+Inf" : "-Inf";
 }
 
-/** Formats a bound as a float, which OpenMetrics requires. */
+/** Formats a bucket bound as a float, because OpenMetrics requires that. */
 function boundText(bound: number): string {
   const text = numberText(bound);
   return /^-?[0-9]+$/.test(text) ? `${text}.0` : text;

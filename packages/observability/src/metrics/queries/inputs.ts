@@ -4,7 +4,7 @@ import { OF_PROCESS } from "../builtin-metrics.ts";
 import { type BucketLayout, type HistogramCounts, percentileOf } from "../histogram.ts";
 import type { Series } from "../series.ts";
 
-/** Milliseconds since 1970. */
+/** A time in milliseconds since 1970. */
 const time = z.number().min(0).max(8.64e15).nullish();
 const name = z.string().max(256);
 
@@ -37,19 +37,19 @@ export const rollupsInput = () =>
     metric_name: name.nullish(),
   });
 
-/** The parts of a series that decide who may see it. */
+/** The members of a series that decide who may see it. */
 export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin" | "info">>;
 
-/** Labels whose values name something of the owner, with the function that lists such names. */
+/** Labels whose values are names of an owner's objects, with the function that lists these objects. */
 const LISTED_BY: Readonly<Record<string, string>> = { queue: "queue::list", stream: "stream::list_all" };
 
 /** Labels that identify the owner of a metric. */
 const OWNER_LABELS = ["function_id", "worker_id", ...Object.keys(LISTED_BY)];
 
 /**
- * True if the caller may see the series. A restricted caller does not see functions that it may not call or that every
- * client may call, workers that it may not see, queues and streams that it may not list, external metrics of other
- * processes, or sums over all callers.
+ * Returns whether the caller may see the series. A restricted caller does not see series of: functions that it may not
+ * call or that every client may call; workers that it may not see; queues and streams that it may not list; external
+ * metrics of other processes; sums over all callers.
  */
 export function maySee(
   { labels, origin, info }: SeenSeries,
@@ -80,7 +80,7 @@ export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {
   return { p50: at(50), p75: at(75), p90: at(90), p95: at(95), p99: at(99) };
 }
 
-/** As a JSON number: rounded above 2^53. */
+/** Converts milliseconds to nanoseconds as a JSON number, which is rounded above 2^53. */
 export function nanosOf(ms: number): number {
   return ms * 1_000_000;
 }

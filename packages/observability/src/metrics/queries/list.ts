@@ -20,7 +20,7 @@ interface Parts {
   readonly sees: (series: SeenSeries) => boolean;
 }
 
-/** Implements `engine::metrics::list` in its published form, plus `names`. */
+/** Implements `engine::metrics::list` in the form of the specification, plus `names`. */
 export function listMetrics(
   input: z.output<ReturnType<typeof metricsListInput>>,
   { store, stats, workers, sees }: Parts,
@@ -73,7 +73,7 @@ function callsOf(functionId: string): SeenSeries {
   return { info: CALLS, labels: { function_id: functionId } };
 }
 
-/** Covers all calls since the start that the caller may see; zeros before the first call. */
+/** Returns figures of all calls since the start that the caller may see. All are zero before the first call. */
 function performanceOf(stats: CallStats, sees: Parts["sees"]) {
   let all = NOTHING_COUNTED;
   let min = Number.POSITIVE_INFINITY;
@@ -122,7 +122,10 @@ function metricOf({ name, description, unit, type, points, resource, scopeName }
   };
 }
 
-/** Uses the rollup level nearest to the requested interval. Series stay separate, because a merge cannot be undone. */
+/**
+ * Uses the rollup level that is nearest to the requested interval. Series stay separate, because the client could not
+ * separate merged ones.
+ */
 function aggregated(
   { start_time, end_time, metric_name }: z.output<ReturnType<typeof metricsListInput>>,
   { store, sees, now, seconds }: Pick<Parts, "store" | "sees"> & { readonly now: number; readonly seconds: number },

@@ -61,7 +61,7 @@ function rollupOf(
 ): unknown {
   const { index, period, store, level } = at;
   const { stepMs } = level;
-  // Samples from before the wall clock was set may be between two minutes.
+  // A sample from before a change of the wall clock may now be shown between two full minutes, so its time is rounded.
   const startMs = Math.round(store.timeLine.shown(period * stepMs) / stepMs) * stepMs;
   const { info, labels, origin } = series;
   const common = {

@@ -8,8 +8,9 @@ import type { SeriesStore } from "../series-store.ts";
 import { periodsOf } from "../window.ts";
 import type { seriesInput } from "./inputs.ts";
 
-/** Maximum number of series, and of points of each, in a result. */
+/** Maximum number of series in a result. */
 const MAX_SERIES = 1_000;
+/** Maximum number of points of each series. */
 const MAX_POINTS = 2_000;
 const DEFAULT_RANGE_MS = 900_000;
 
@@ -83,13 +84,13 @@ function pointsOf(
       from: Math.max(first, start / periodMs),
       to: Math.min(last, start / periodMs + stepMs / periodMs - 1),
     };
-    // For the current step, only the elapsed time counts.
+    // In the current step, rates are computed over the elapsed time only.
     const seconds = Math.max(1, (Math.min(now, start + stepMs) - start) / 1_000);
     const value =
       series instanceof NumberSeries
         ? numberAt(series, { ...within, ...steps, aggregate, seconds })
         : histogramAt(series, { ...within, ...steps, aggregate, seconds });
-    // An existing counter that did not grow has 0; other metrics have no value.
+    // A counter that did not grow has the value 0. Other metrics without samples have no value.
     const isZero =
       value === null &&
       series.since < start + stepMs &&
@@ -123,7 +124,7 @@ function numberAt(series: NumberSeries, { from, to, level, aggregate, seconds }:
       return counts.max;
     case "rate":
       return series.isCounter ? counts.sum / seconds : null;
-    // The order of numbers within a step is not stored, so there are no percentiles.
+    // The single numbers within a step are not stored, so percentiles are not available.
     default:
       return null;
   }

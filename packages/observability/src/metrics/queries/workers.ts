@@ -2,7 +2,7 @@ import type { Directory } from "@svc-runtime/engine/module";
 import type { WorkerCallFigures } from "../../calls/worker-calls.ts";
 import type { WorkerCollector } from "../sources/worker-collector.ts";
 
-/** Implements `engine::metrics::workers`. Unknown values are null. */
+/** Implements `engine::metrics::workers`. Values that are not known are null. */
 export function workerMetrics(
   directory: Directory,
   figures: Pick<WorkerCollector, "latest"> & { readonly calls: (workerId: string) => WorkerCallFigures | undefined },

@@ -3,7 +3,9 @@ import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import { CALLS_DEFERRED, CALLS_REFUSED, WORKER_DEATHS, WORKER_SPAWNS } from "../builtin-metrics.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** Samples published counters that no other source has, so that alerts can compare them within a window. */
+/**
+ * Samples counters of the specification that no other source provides, so that alerts can compare them within a window.
+ */
 export class BuiltinCounters {
   readonly #parts: {
     readonly store: SeriesStore;
@@ -24,7 +26,7 @@ export class BuiltinCounters {
   sample(at: number): void {
     const { store } = this.#parts;
     const now = this.#now();
-    // An increase of 0 creates the series, so that it exists before it grows.
+    // An increase of 0 creates the series, so that it exists before the first real increase.
     store.number(CALLS_DEFERRED, {})?.increase(at, Math.max(0, now.deferred - this.#known.deferred));
     store.number(WORKER_SPAWNS, {})?.increase(at, now.spawns - this.#known.spawns);
     store.number(WORKER_DEATHS, {})?.increase(at, now.deaths - this.#known.deaths);
@@ -35,7 +37,7 @@ export class BuiltinCounters {
     this.#known = now;
   }
 
-  /** Skips what was counted while sampling was off. */
+  /** Ignores the counts from the time when sampling was off. */
   skip(): void {
     this.#known = this.#now();
     for (const [code, count] of this.#parts.stats.refused) this.#refused.set(code, count);

@@ -4,7 +4,7 @@ import { DURATION_LAYOUT, durationsBetween } from "../duration-histogram.ts";
 import { type HistogramCounts, NOTHING_COUNTED } from "../histogram.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** Outcomes of a call, as in the label. */
+/** Values of the label `outcome`. */
 const OUTCOMES = ["ok", "error", "timeout", "cancelled", "refused"] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -13,7 +13,7 @@ interface Known {
   durations: HistogramCounts;
 }
 
-/** Samples changes of the call statistics. A function without new calls costs only a comparison. */
+/** Samples the changes of the call statistics. For a function without new calls, this costs only a comparison. */
 export class CallCollector {
   readonly #stats: CallStats;
   readonly #store: SeriesStore;
@@ -33,14 +33,19 @@ export class CallCollector {
     this.#store.number(CALLS_IN_FLIGHT, {})?.set(at, inFlight);
   }
 
-  /** Samples only ended calls; the other metrics have one sample per period. */
+  /**
+   * Samples only calls that have ended. It can run at any time, whereas all other metrics need exactly one sample per
+   * period.
+   */
   sampleEnded(at: number): void {
     this.#stats.forEach((functionId, stats) => {
       this.#function(functionId, stats, at);
     });
   }
 
-  /** Skips what was counted while sampling was off: it did not happen within the next period. */
+  /**
+   * Ignores the counts from the time when sampling was off, because these calls did not happen within the next period.
+   */
   skip(): void {
     this.#stats.forEach((functionId, stats) => {
       const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<
@@ -63,7 +68,8 @@ export class CallCollector {
       const more = count - known.counts[outcome];
       if (more <= 0) continue;
       known.counts[outcome] = count;
-      // Looked up each time, because the series may have been evicted, or had no room before.
+      // The series is looked up each time. It may have been evicted since, or there may have been no room for it
+      // before.
       this.#store.number(CALLS, { function_id: functionId, outcome })?.increase(at, more);
     }
     if (stats.durations.count === known.durations.count) return;

@@ -31,7 +31,7 @@ interface Parts {
   readonly drops: Pick<DropCounts, "entries">;
 }
 
-/** Samples the engine's process, its connections and modules, and dropped telemetry. */
+/** Samples the engine's process, its connections and modules, and the counts of dropped telemetry. */
 export class EngineCollector {
   readonly #parts: Parts;
   readonly #dropped = new Map<string, number>();
@@ -80,7 +80,8 @@ export class EngineCollector {
       connections++;
       if (internal) return;
       workers++;
-      // Only workers that have run a call get a series, because there may be ten thousand idle connections.
+      // Only workers that have run a call get a series. The others are left out, because there may be ten thousand idle
+      // connections.
       if (has_run) store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
     });
     this.#set(ENGINE_CONNECTIONS, at, connections);

@@ -4,7 +4,7 @@ import type { SeriesStore } from "../series-store.ts";
 
 /** Maximum time for a module to return its measurements, in milliseconds. */
 const DEADLINE_MS = 4_000;
-/** Maximum number of measurements of one module per sample; further ones are dropped. */
+/** Maximum number of measurements that one module may return per sample. Further ones are dropped. */
 const MAX_MEASUREMENTS = 5_000;
 
 interface Parts {
@@ -19,7 +19,7 @@ interface When {
   readonly skips: boolean;
 }
 
-/** Samples the measurements of modules. A module that is late is not called again until it has returned. */
+/** Samples the measurements of modules. A module that has not returned the last ones yet is not called again. */
 export class ModuleCollector {
   readonly #parts: Parts;
   readonly #busy = new Set<Measure>();
@@ -28,7 +28,7 @@ export class ModuleCollector {
     this.#parts = parts;
   }
 
-  /** `skips`: ignores increases from the time when sampling was off. */
+  /** Takes a sample. With `skips`, ignores the increases from the time when sampling was off. */
   sample(at: number, { skips }: { readonly skips: boolean } = { skips: false }): void {
     for (const measure of this.#parts.telemetry.measures) {
       if (this.#busy.has(measure)) continue;
@@ -78,7 +78,7 @@ export class ModuleCollector {
       }
       const before = series.cumulative ?? 0;
       series.cumulative = value;
-      // It was measured, so it is active even if it did not grow.
+      // The series counts as active, because it was measured even if it did not grow.
       series.at = at;
       // A smaller value means that the module restarted and counts from 0.
       const more = value < before ? value : value - before;

@@ -10,14 +10,16 @@ import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "
 import type { MetricInfo } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** Values older than this are not current; milliseconds. */
+/** Maximum age of current values, in milliseconds. */
 const FRESH_MS = 120_000;
-/** Maximum number of processes that are read in one sample. */
+/** Maximum number of worker processes that are read in one sample. */
 const MAX_PROCESSES = 256;
 
 type Member = Exclude<keyof WorkerMetrics, "timestamp_ms" | "runtime">;
 
-/** Gauges of workers by name: those of published clients and ours. */
+/**
+ * Members of a worker's metrics by gauge name. There are two names for each: the one of published clients, and ours.
+ */
 const GAUGES: ReadonlyMap<string, Member> = new Map<string, Member>([
   ["iii.worker.memory.heap_used", "memory_heap_used"],
   ["iii.worker.memory.heap_total", "memory_heap_total"],
@@ -35,7 +37,7 @@ const GAUGES: ReadonlyMap<string, Member> = new Map<string, Member>([
   [WORKER_UPTIME.name, "uptime_seconds"],
 ]);
 
-/** Members with a series under our name. */
+/** Metrics of the members that get a series, under our names. */
 const SERIES: ReadonlyMap<Member, MetricInfo> = new Map([
   ["memory_heap_used", WORKER_HEAP],
   ["memory_rss", WORKER_RSS],
@@ -49,7 +51,7 @@ export type WorkerSource = "sdk" | "process";
 interface LatestValues {
   readonly source: WorkerSource;
   readonly values: Partial<Record<Member, number>>;
-  /** In stored time. */
+  /** Time of the values, on the axis of stored time (see `TimeLine`). */
   at: number;
 }
 
@@ -57,11 +59,13 @@ interface Parts {
   readonly store: SeriesStore;
   readonly directory: Directory;
   readonly clock: Clock;
-  /** Default: reads `/proc`. */
+  /** Reads the figures of a process. The default reads `/proc`. */
   readonly readProcess?: (pid: number) => Promise<ProcessFigures | undefined>;
 }
 
-/** Metrics of worker processes: sent by SDKs, or read from the system for local workers that the engine started. */
+/**
+ * Metrics of worker processes. SDKs send them. For local workers without them, they are read from the operating system.
+ */
 export class WorkerCollector {
   readonly #parts: Parts;
   readonly #latest = new Map<string, LatestValues>();
@@ -72,7 +76,7 @@ export class WorkerCollector {
     this.#parts = parts;
   }
 
-  /** Takes a gauge that a worker sent. Returns false if it is no gauge of a worker process. */
+  /** Takes a gauge that a worker sent. Returns false if it is not a gauge of a worker process. */
   receive(name: string, value: number, workerId: string): boolean {
     const member = GAUGES.get(name);
     if (member === undefined) return false;
@@ -82,7 +86,9 @@ export class WorkerCollector {
     return true;
   }
 
-  /** Returns the latest values in the form of worker listings; undefined if there are no current ones. */
+  /**
+   * Returns the latest values in the form that worker listings use. Returns undefined if there are no current values.
+   */
   latest(workerId: string): (WorkerMetrics & { readonly source: WorkerSource }) | undefined {
     const { store, directory } = this.#parts;
     const latest = this.#latest.get(workerId);
@@ -96,7 +102,7 @@ export class WorkerCollector {
     };
   }
 
-  /** Reads the processes of local workers whose SDK sends no metrics. */
+  /** Reads the processes of the local workers whose SDK sends no metrics. */
   sample(): void {
     const { directory, store } = this.#parts;
     const now = store.timeLine.now();
@@ -154,7 +160,7 @@ export class WorkerCollector {
   }
 }
 
-/** True if the engine started the worker on this machine, so its process id is local. */
+/** Returns true if the engine started the worker on this machine, because only then its process id is valid here. */
 function isLocal({ configured_worker, pid, ip_address, status }: WorkerLoad): boolean {
   return (
     status === "connected" &&

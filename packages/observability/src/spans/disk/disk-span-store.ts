@@ -26,17 +26,19 @@ import type { Combination, TallySlice } from "./tally-traces.ts";
 import { factsOf } from "./trace-rows.ts";
 import type { WriteTime } from "./write-spans.ts";
 
-/** Spans are written after this time, in milliseconds, unless the caller gives a longer one, or at this number. */
+/** Spans are written after this time, in milliseconds. A caller may set a longer time. */
 const FLUSH_MS = 1_000;
+/** Spans are also written when this number of them is queued. */
 const FLUSH_SPANS = 2_000;
-/** Spans that are serialized in one turn of the event loop and written in one transaction. */
+/** Maximum number of spans that are serialized in one turn of the event loop and written in one transaction. */
 const STEP_SPANS = 200;
-/** How often the limits are checked, in milliseconds, and how many spans are removed in one step. */
+/** Interval of the checks for spans over the limits, in milliseconds. */
 const TRIM_EVERY_MS = 30_000;
+/** Maximum number of spans that one step of a removal deletes. */
 const TRIM_SPANS = 500;
 /** Maximum time that a stop waits for pending writes, in milliseconds. */
 const STOP_FLUSH_MS = 2_000;
-/** The limits are checked early when this share of the maximum size was written. */
+/** A check runs early when this share of the maximum size was written since the last check. */
 const TRIM_AFTER_SHARE = 1 / 32;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
@@ -44,7 +46,10 @@ export interface DiskSpanLimits {
   /** Maximum size of the file without its free pages, in bytes. */
   readonly maxBytes: number;
   readonly retentionMs: number;
-  /** Traces of at least this duration outlive others, like failed ones; 0: off. */
+  /**
+   * Minimum duration of slow traces, in milliseconds. Slow and failed traces are stored longer than others. With 0, no
+   * trace is slow.
+   */
   readonly keepSlowMs: number;
 }
 
@@ -53,20 +58,20 @@ export interface DiskSpanStoreParts {
   readonly file: string;
   readonly limits: DiskSpanLimits;
   readonly log: Logger;
-  /** The clock for the age of spans. */
+  /** Clock by which the age of spans is determined. */
   readonly clock: Clock;
   readonly drops: DropCounter;
   readonly openStore: OpenStore;
-  /** Uses the current config. */
+  /** Returns the secret mask of the current config. */
   readonly redactor: () => SecretMask;
-  /** Undefined: the file is opened at once. Otherwise when spans are written or read. */
+  /** If set, the file is opened when spans are first written or read. Otherwise it is opened at once. */
   readonly opens?: "when needed";
 }
 
 /**
- * Stores spans on disk, so that they survive restarts. Spans are written after a second; a query first writes what
- * waits. Secrets are masked before they are written. The file is opened in the background; meanwhile spans wait in a
- * bounded queue.
+ * Stores spans on disk, so that they survive restarts. A span is written about a second after it ended. A query first
+ * writes the queued spans, so that it finds them. Secrets are masked before spans are written. The file is opened in
+ * the background. Until it is open, spans wait in a queue of limited size.
  */
 export class DiskSpanStore implements SpanStore {
   readonly storage = "disk";
@@ -81,7 +86,7 @@ export class DiskSpanStore implements SpanStore {
   #isClosed = false;
   #isUnusable = false;
   #limits: DiskSpanLimits;
-  /** Spans that were taken from the queue and are not on disk yet. */
+  /** Number of spans that were taken from the queue and are not on disk yet. */
   #inFlight = 0;
   #untrimmedBytes = 0;
 
@@ -93,18 +98,18 @@ export class DiskSpanStore implements SpanStore {
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
   }
 
-  /** Spans over the limits are removed soon. */
+  /** Changes the limits. Spans over the new limits are removed in the background. */
   setLimits(limits: DiskSpanLimits): void {
     this.#limits = limits;
     this.#trimInBackground();
   }
 
-  /** True while a span is running whose start was received. */
+  /** True if a span is running and its start was received. */
   get hasPending(): boolean {
     return this.#queue.hasPending;
   }
 
-  /** True if the start of the span was received. */
+  /** Returns true if the span is running and its start was received. */
   isPending(span: SpanRecord): boolean {
     return this.#queue.isPending(span);
   }
@@ -196,7 +201,7 @@ export class DiskSpanStore implements SpanStore {
       maxBytes: this.#limits.maxBytes,
       diskBytes: fileBytes,
       oldestMs,
-      // The file does not record evictions.
+      // The file has no record of evictions, so this is the start of the oldest span.
       completeSinceMs: oldestMs,
       unwritten,
     };
@@ -212,14 +217,14 @@ export class DiskSpanStore implements SpanStore {
     return this.#queue.count + this.#inFlight;
   }
 
-  /** True once spans were written or read. */
+  /** True if the file was opened, because spans were written or read. */
   get isOpened(): boolean {
     return this.#opened !== undefined;
   }
 
-  /** Writes what waits. Rejects only if the file cannot be used at all. */
+  /** Writes the queued spans. Rejects only if the file cannot be used at all. */
   async flush(): Promise<void> {
-    // A write that runs may have begun before the newest span arrived.
+    // A running write may have begun before the newest span arrived, so it is awaited and another one follows.
     while (this.#flushing !== undefined) await this.#flushing;
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -229,7 +234,7 @@ export class DiskSpanStore implements SpanStore {
     await this.#flushing;
   }
 
-  /** Removes what is over the limits, in steps between which other requests run. */
+  /** Removes the spans over the limits. It works in steps, so that other requests run in between. */
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
     const { maxBytes, retentionMs } = this.#limits;
@@ -276,7 +281,7 @@ export class DiskSpanStore implements SpanStore {
     return this.#file();
   }
 
-  /** Decodes and masks spans with the keys that are configured now. */
+  /** Returns a function that decodes spans, and masks the values of the keys that the current config lists. */
   #decoder(): (text: string) => SpanRecord {
     const redactor = this.#parts.redactor();
     return (text) => redactSpan(readSpan(text), redactor);
@@ -291,9 +296,9 @@ export class DiskSpanStore implements SpanStore {
   }
 
   #flushInBackground(): void {
-    // Otherwise every span past the limit would queue one more flush.
+    // A write is already running. Without this check, each span over the limit would queue another one.
     if (this.#flushing !== undefined || this.#isClosed) return;
-    // The failure was already logged when the file could not be opened.
+    // `flush` rejects only if the file could not be opened, and that was logged then.
     this.flush().catch(() => {});
   }
 

@@ -4,7 +4,10 @@ import { type Logger, type OpenStore, type Store, systemClock } from "@svc-runti
 import { openDatabase } from "@svc-runtime/engine/store";
 import type { SpanProcedures } from "./procedures.ts";
 
-/** SQLite keeps its write-ahead log beside the file. */
+/**
+ * Suffixes of the files that belong to the database. SQLite stores its write-ahead log in files beside the database
+ * file.
+ */
 const PARTS = ["", "-wal", "-shm"];
 
 interface SpanFile {
@@ -15,7 +18,9 @@ interface SpanFile {
   readonly openStore: OpenStore;
 }
 
-/** Opens the file. Renames a damaged file and creates a new one: only history is lost, and the engine must start. */
+/**
+ * Opens the file. If it is damaged, renames it and creates a new one: the engine must start, and only history is lost.
+ */
 export async function openSpanFile({ file, log, nowMs, openStore }: SpanFile): Promise<Store<SpanProcedures>> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
@@ -39,7 +44,10 @@ async function open(file: string, openStore: OpenStore): Promise<Store<SpanProce
   });
 }
 
-/** Creates the file such that SQLite can return free pages to the file system. Only possible while it is empty. */
+/**
+ * Creates the file in a mode in which SQLite can return free pages to the file system. The mode can be set only while
+ * the file is empty.
+ */
 function makeShrinkable(file: string): void {
   const database = openDatabase(file);
   try {

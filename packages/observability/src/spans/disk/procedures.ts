@@ -9,7 +9,7 @@ import { spanWriter, type WriteTime } from "./write-spans.ts";
 
 export { schema } from "./schema.ts";
 
-/** Procedures of the span store. Spans are passed as the JSON of span-json.ts. */
+/** Procedures of the span store. Spans are passed as JSON (see span-json.ts). */
 export function openProcedures(database: Database) {
   const writer = spanWriter(database);
   const trimmer = traceTrimmer(database);

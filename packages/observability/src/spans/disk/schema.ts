@@ -1,4 +1,7 @@
-/** Span ids begin at the trace's number times this value, so the word index, which stores only ids, knows the trace. */
+/**
+ * Number of span ids that are reserved for each trace. The word index stores only span ids. The trace's number is the
+ * span id divided by this value.
+ */
 export const SPANS_PER_TRACE = 1_048_576;
 
 export const schema: readonly string[] = [
@@ -46,17 +49,19 @@ export const schema: readonly string[] = [
    CREATE TABLE services (name TEXT PRIMARY KEY) WITHOUT ROWID;
    CREATE TABLE totals (spans INTEGER NOT NULL, traces INTEGER NOT NULL, internal INTEGER NOT NULL, last_no INTEGER NOT NULL);
    INSERT INTO totals VALUES (0, 0, 0, 0)`,
-  // Existing traces get only the one function that their row has: reading all spans would delay the start.
+  // Existing traces get only the function that their row has. Their spans may name more, but reading all spans would
+  // delay the start.
   `ALTER TABLE traces ADD COLUMN functions TEXT NOT NULL DEFAULT '[]';
    UPDATE traces SET functions = json_array(function_id) WHERE function_id IS NOT NULL`,
-  // Failed and slow traces outlive others. Of existing traces, only failed ones are known by an index.
+  // Failed and slow traces are stored longer than others. Existing slow traces are not marked, because only failed ones
+  // can be found by an index.
   `ALTER TABLE traces ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE totals ADD COLUMN kept_spans INTEGER NOT NULL DEFAULT 0;
    UPDATE traces SET kept = 1 WHERE error_count > 0 AND status <> 'ok';
    UPDATE totals SET kept_spans = (SELECT coalesce(sum(span_count), 0) FROM traces WHERE error_count > 0 AND status <> 'ok');
    DROP INDEX traces_updated;
    CREATE INDEX traces_kept ON traces (kept, updated_ms, no)`,
-  // The status and duration of existing traces stay those of all their spans.
+  // The status and duration of existing traces remain those of all their spans, because their root spans are not read.
   `ALTER TABLE traces ADD COLUMN root_end_us INTEGER;
    ALTER TABLE traces ADD COLUMN root_status TEXT NOT NULL DEFAULT 'unset';
    ALTER TABLE traces ADD COLUMN error_ends TEXT NOT NULL DEFAULT '[]';

@@ -8,12 +8,18 @@ import { readSpan } from "./span-json.ts";
 import { serviceQuery, wordQuery } from "./span-words.ts";
 import { COLUMNS, factsOf, type TraceSqlRow } from "./trace-rows.ts";
 
-/** Sets of traces below this size are taken from an index and sorted. A scan finds members of larger sets soon. */
+/**
+ * Sets of fewer traces than this are read from an index and sorted. For larger sets a scan is used, because it finds
+ * members soon.
+ */
 const MAX_SET = 20_000;
-/** Rows per query of a scan: the first window, and the maximum. */
+/** Number of rows that the first query of a scan reads. Later queries read more, up to `MAX_WINDOW`. */
 const FIRST_WINDOW = 256;
 const MAX_WINDOW = 4_096;
-/** Maximum search time of one request in milliseconds, because others wait for the thread. Then a page is short. */
+/**
+ * Maximum search time of one request, in milliseconds. After it, the request returns a short page, because other
+ * requests wait for the thread.
+ */
 const BUDGET_MS = 150;
 /** Maximum number of services that one search by name may expand to. */
 const MAX_SERVICES = 50;
@@ -42,7 +48,7 @@ interface Where {
   readonly parameters: SqlValue[];
 }
 
-/** Queries for lists. `budgetMs` is the search time after which a request returns a short page. */
+/** Returns the queries for lists. `budgetMs` is the search time after which a request returns a short page. */
 export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { readonly budgetMs?: number } = {}) {
   const totals = database.prepare<{ readonly traces: number; readonly internal: number }>(
     "SELECT traces, internal FROM totals",
@@ -64,9 +70,9 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   }
 
   /**
-   * Splits the span conditions into sets that the word index finds, and a check of single traces. A frequent word needs
-   * no index: a scan in order finds it soon, and reading the spans of one trace is faster than asking the index for
-   * them.
+   * Splits the span conditions into two parts: sets of traces that the word index finds, and a check of single traces.
+   * A condition on a frequent word goes into the check: a scan in order finds such traces soon, and reading the spans
+   * of one trace is faster than a query of the index for all of them.
    */
   function spanParts(filters: TraceFilters) {
     const sets: string[] = [];
@@ -94,12 +100,18 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     return { sets, check, hasCheck: toRead.length > 0 || matchesGroups !== undefined };
   }
 
-  /** Cheap, because the word must match exactly. For a prefix the index would have to merge all its words. */
+  /**
+   * Returns true if the word is in many spans. The count is fast, because the word must match exactly. For a prefix,
+   * the index would have to merge all words that begin with it.
+   */
   function isFrequent(word: string): boolean {
     return (countWords.get(`"${word}"`)?.count ?? 0) >= MAX_SET;
   }
 
-  /** Undefined: too many services to search by name. */
+  /**
+   * Returns the services whose name contains `part`. Returns undefined in two cases: there is no such filter, or it
+   * matches too many services.
+   */
   function servicesLike(part: string | undefined): readonly string[] | undefined {
     if (part === undefined) return undefined;
     const lower = part.toLowerCase();
@@ -112,7 +124,8 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     const { sets, check, hasCheck } = spanParts(filters);
     const where = factsWhere(filters);
     const set = setOf(filters, sets);
-    // A set without a check is complete after one query, so a time limit would only cause more requests.
+    // Without a check, a single query of the set returns the complete result. A time limit would only cause more
+    // requests.
     const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : budgetMs);
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
@@ -126,7 +139,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     };
   }
 
-  /** The candidate traces, if an index finds them and they are few enough. */
+  /** Returns the candidate traces if an index finds them and they are few enough. */
   function setOf(filters: TraceFilters, sets: readonly string[]): Where | undefined {
     const parts: Where = { sql: [], parameters: [] };
     const ids = traceIdsOf(filters);
@@ -161,7 +174,8 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   ): void {
     const { column } = SORTS[sortBy];
     const direction = descending ? "DESC" : "ASC";
-    // The plus prevents use of the sort index: the set is small, and all traces are many.
+    // The plus prevents that SQLite uses the sort index, which would scan all traces. The set is small, so sorting it
+    // is faster.
     const sql = `SELECT no, ${column} AS value FROM traces WHERE ${[...set.sql, ...where.sql].join(" AND ")} ORDER BY +${column} ${direction}, no ${direction}`;
     const found = database.prepare<Found>(sql).all(...set.parameters, ...where.parameters);
     search.setSize = found.length;
@@ -211,7 +225,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   return { list };
 }
 
-/** SQL for one window of traces in order, with a column that is 1 if the trace matches. */
+/** Returns the SQL for one window of traces in order. One column is 1 if the trace matches. */
 function windowSql(query: {
   readonly sortBy: TraceSort;
   readonly descending: boolean;
@@ -226,7 +240,7 @@ function windowSql(query: {
   return `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${query.window}`;
 }
 
-/** Collects a page from traces that arrive in order. */
+/** Collects the rows of a page from traces that arrive in order. */
 class Search {
   readonly found: Found[] = [];
   readonly beganAtStart: boolean;
@@ -277,7 +291,10 @@ class Search {
     return descending ? no >= Number(after.tie) : no <= Number(after.tie);
   }
 
-  /** Each request searches at least one trace, so that a search always makes progress. */
+  /**
+   * Returns true while there is search time. Each request searches at least one trace, so that a search always makes
+   * progress.
+   */
   #hasTime(): boolean {
     return this.#last === undefined || performance.now() < this.#deadline;
   }
@@ -289,11 +306,13 @@ class Search {
   }
 }
 
-/** A token that no span has. */
+/** A word that is in no span. */
 const NO_WORD = '"_"';
 const NOT_INTERNAL = "internal = 0";
 
-/** The filters that the facts of a trace decide, except trace ids. */
+/**
+ * Returns the SQL conditions for the filters that need only the facts of a trace. Filters by trace id are not included.
+ */
 export function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
@@ -317,7 +336,10 @@ function add(where: Where, sql: string, ...parameters: readonly SqlValue[]): voi
   where.parameters.push(...parameters);
 }
 
-/** Tests a trace by the JSON of its spans. Parses only spans that can match, because a substring search is faster. */
+/**
+ * Tests a trace by the JSON of its spans. First searches substrings, which is fast. Then parses only the spans that can
+ * match.
+ */
 function matchesJson(conditions: readonly SpanCondition[], texts: readonly string[]): boolean {
   const lower: string[] = [];
   const spans: SpanRecord[] = [];

@@ -37,9 +37,10 @@ export function writeSpan(span: SpanRecord): string {
   return JSON.stringify(json);
 }
 
-/** Parses what `writeSpan` wrote. */
+/** Parses a text that `writeSpan` wrote. */
 export function readSpan(text: string): SpanRecord {
-  // Not validated: only this store writes the database, and its checks detect damage.
+  // The text is not validated, because only this store writes the database, and the database's own checks detect
+  // damage.
   return spanOfJson(JSON.parse(text) as SpanJson, text.length);
 }
 

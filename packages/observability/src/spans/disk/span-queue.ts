@@ -1,15 +1,18 @@
 import type { SpanRecord } from "../../telemetry-records.ts";
 
-/** Limits of the queue; further spans are dropped. */
+/** Maximum number of queued spans. Further spans are dropped. */
 const MAX_SPANS = 20_000;
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Maximum number of tracked pending spans; of further ones only the end is written. */
+/** Maximum number of tracked pending spans. Spans beyond it are written only when they end. */
 const MAX_PENDING = 10_000;
 
-/** Spans to be written: those that have ended, and pending ones that are not on disk yet. */
+/** Spans to be written: ended spans, and pending spans that are not on disk yet. */
 export class SpanQueue {
   #ended: SpanRecord[] = [];
-  /** Ended spans of restricted senders. Written last, after the spans that they must not replace. */
+  /**
+   * Ended spans of restricted senders. They are written last, so that they cannot take the place of spans of other
+   * senders.
+   */
   #restricted: SpanRecord[] = [];
   #bytes = 0;
   /** Pending spans. The value is true if the span is on disk as pending. */
@@ -33,7 +36,7 @@ export class SpanQueue {
     this.#running.set(span, false);
   }
 
-  /** Returns false if the queue is full. */
+  /** Queues an ended span. Returns false if the queue is full. */
   ended(span: SpanRecord, size: number): boolean {
     this.#running.delete(span);
     if (this.count >= MAX_SPANS || this.#bytes + size > MAX_BYTES) return false;
@@ -59,7 +62,7 @@ export class SpanQueue {
     return taken;
   }
 
-  /** Drops the ended spans. Pending ones are written again only when they end. */
+  /** Drops the ended spans. Pending spans are not written until they end. */
   clear(): void {
     this.#ended = [];
     this.#restricted = [];

@@ -3,13 +3,14 @@ import { WordSearch, wordsOf } from "../../query/word-search.ts";
 import type { SpanRecord } from "../../telemetry-records.ts";
 import { INDEXED_FIELDS, type Lookup, textsOf, WORKER } from "../trace-match.ts";
 
-/** Maximum number of indexed words and attributes of one span. The index does not find the rest. */
+/** Maximum number of words of one span in the index. The index does not find further words. */
 const MAX_WORDS = 512;
 const MAX_ATTRIBUTES = 256;
 
 /**
- * Returns the index entry of a span: its words, and for each attribute one token for the name and one for name and
- * value. The tokens begin with `_`, as no word does, and are hashes, because values may be long and contain anything.
+ * Returns the index entry of a span: its words, and two tokens for each attribute. One token is for the name, the other
+ * for name and value. Tokens begin with `_`, so that they differ from all words. They are hashes, because values may be
+ * long and contain any characters.
  */
 export function indexedWords(span: SpanRecord): string {
   const tokens = new Set<string>();
@@ -64,7 +65,7 @@ function valueToken(key: string, value: string): string {
   return `_v${hash(`${key}\0${value}`)}`;
 }
 
-/** A 64-bit hash of the UTF-16 units. A collision only adds a wrong trace to a list. */
+/** Returns a 64-bit hash of the UTF-16 units. A collision does little harm: it only adds a wrong trace to a list. */
 function hash(text: string): string {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;

@@ -2,29 +2,30 @@ import type { Database } from "@svc-runtime/engine/store";
 import type { TraceFilters } from "../trace-query.ts";
 import { factsWhere } from "./select-traces.ts";
 
-/** Traces that one request reads, because others wait for the thread. */
+/** Maximum number of traces that one request reads. It is limited, because other requests wait for the thread. */
 const WINDOW = 10_000;
 
 export interface TallyRequest {
-  /** Must be decided by the facts of traces; see `isDecidedByFacts`. */
+  /** Filters that the facts of traces decide; see `isDecidedByFacts`. */
   readonly filters: TraceFilters;
-  /** Number of the trace before which the window ends; undefined: it begins with the newest. */
+  /** Number of the trace before which the window ends. If undefined, the window begins with the newest trace. */
   readonly before: number | undefined;
 }
 
-/** What is counted of the matching traces in a window of all traces. */
+/** Counts of the matching traces in one window of all traces. */
 export interface TallySlice {
   readonly combinations: readonly Combination[];
-  /** Microseconds since 1970, of all traces and of those with errors. */
+  /** Start times of all matching traces, in microseconds since 1970. */
   readonly startsUs: Float64Array;
+  /** Start times of the matching traces with errors. */
   readonly failedStartsUs: Float64Array;
-  /** Microseconds; pending traces are left out. */
+  /** Durations in microseconds, without those of pending traces. */
   readonly durationsUs: Float64Array;
-  /** `before` of the next window; undefined after the last. */
+  /** Value of `before` for the next window; undefined after the last one. */
   readonly next: number | undefined;
 }
 
-/** Number of traces with the same values. `services` and `functions` are JSON. */
+/** Number of traces with the same combination of values. `services` and `functions` are JSON texts. */
 export interface Combination {
   readonly status: string;
   readonly services: string;

@@ -2,44 +2,44 @@ import type { Clock } from "@svc-runtime/engine/module";
 import { RecentIds } from "../../recent-ids.ts";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
-/** Traces per second that are written, and the number of them that may begin at once. */
+/** Rate of traces that are written: their number per second, and how many may begin at once. */
 const TRACES = { perSecond: 12, burst: 100 };
-/** The same for the spans of these traces. */
+/** Rate of the spans of these traces. */
 const SPANS = { perSecond: 50, burst: 500 };
-/** The same for spans that failed or were slow: these are written while others are left out. */
+/** Rate of failed and slow spans that are written although other spans are left out. */
 const KEPT = { perSecond: 20, burst: 200 };
 const SLOW_MS = 1_000;
-/** Written traces that are remembered, so that their later spans are written. */
+/** Maximum number of written traces that are remembered, so that their later spans are written too. */
 const MAX_REMEMBERED = 500;
-/** Maximum number of left-out traces that are remembered, so that none of their later spans are written. */
+/** Maximum number of left-out traces that are remembered, so that their later spans are left out too. */
 const MAX_LEFT_OUT = 1_000;
 /**
- * When a limit is reached, no further trace is written for this time, in milliseconds. Meanwhile no clock and mostly no
- * trace id is read: there may be many thousands of spans per second.
+ * When a limit is reached, no further trace is written for this time, in milliseconds. During the pause, the clock is
+ * not read and trace ids mostly not, because there may be many thousands of spans per second.
  */
 const PAUSE_MS = 1_000;
-/** After a pause, traces still count as many for this time, in milliseconds. */
+/** For this time after a pause, in milliseconds, the load still counts as high. */
 const AFTER_PAUSE_MS = 5_000;
 
 export interface TraceSharePorts {
-  /** Returns whether a span that is written is running. */
+  /** Returns true if a span that is written is running. */
   readonly isWritingRunning: () => boolean;
   /** Returns the trace ids of all running spans. */
   readonly runningTraces: () => Iterable<string>;
-  /** Called with the number of spans that were left out, some time later. */
+  /** Called with the number of spans that were left out, some time after that. */
   readonly onLeftOut: (count: number) => void;
 }
 
 /**
  * Decides which traces are written to disk, so that the engine's threads spend little time on it under load. A trace is
- * written or left out as a whole, except that a limit of spans may be reached, and that a written trace may go on after a
- * time without running spans.
+ * written or left out as a whole, with two exceptions: the limit of spans may be reached, and a written trace may
+ * continue after a time without running spans.
  */
 export class TraceShare {
   readonly #clock: Clock;
   readonly #ports: TraceSharePorts;
   readonly #written = new RecentIds(MAX_REMEMBERED);
-  /** Traces that were running at the end of the last pause and had begun before it ended. */
+  /** Traces that began during the last pause or before it, and were still running at its end. */
   #leftOutTraces: ReadonlySet<string> = new Set();
   #traces = TRACES.burst;
   #spans = SPANS.burst;
@@ -47,7 +47,7 @@ export class TraceShare {
   #filledAtMs: number;
   #leftOut = 0;
   #endPause: (() => void) | undefined;
-  /** When the last pause began, by the monotonic clock. */
+  /** Time when the last pause began, on the monotonic clock. */
   #pausedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, ports: TraceSharePorts) {
@@ -56,12 +56,12 @@ export class TraceShare {
     this.#filledAtMs = clock.monotonic();
   }
 
-  /** Whether the start of a span is written. */
+  /** Returns true if the start of a span is written. */
   takesStarted(span: SpanRecord): boolean {
     return this.#takesTrace(span);
   }
 
-  /** Whether an ended span is written. */
+  /** Returns true if an ended span is written. */
   takes(span: SpanRecord): boolean {
     if (this.#takesTrace(span) && this.#takesSpan()) return true;
     if (this.#kept >= 1 && (span.status === "error" || durationOf(span) >= SLOW_MS)) {
@@ -72,7 +72,7 @@ export class TraceShare {
     return false;
   }
 
-  /** True while traces are left out, and soon after. */
+  /** True while traces are left out, and for a short time after. */
   get isLimiting(): boolean {
     return this.#clock.monotonic() - this.#pausedAtMs < PAUSE_MS + AFTER_PAUSE_MS;
   }

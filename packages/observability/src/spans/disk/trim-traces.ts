@@ -1,15 +1,17 @@
 import type { Database } from "@svc-runtime/engine/store";
 import { SPANS_PER_TRACE } from "./schema.ts";
 
-/** Maximum number of pages returned to the file system in one step. */
+/** Maximum number of pages that one step returns to the file system. */
 const VACUUM_PAGES = 512;
-/** Free pages that stay for new data. */
+/** Number of free pages that are kept for new data. */
 const SPARE_PAGES = 1_024;
 
-/** Share of the spans up to which those of failed and slow traces outlive others. */
+/**
+ * Share of the spans that is reserved for failed and slow traces. Up to this share, they are stored longer than others.
+ */
 const RESERVED_SHARE = 0.25;
 
-/** Removes the least recently written traces in small steps; failed and slow ones outlive others. */
+/** Removes the least recently written traces in small steps. Failed and slow traces are removed later than others. */
 export function traceTrimmer(database: Database) {
   const oldest = database.prepare<{
     readonly no: number;
@@ -36,7 +38,7 @@ export function traceTrimmer(database: Database) {
   const pageSize = pragma("page_size");
   const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
 
-  /** Returns the trace to remove next; undefined if all may stay. */
+  /** Returns the trace to remove next. Returns undefined if nothing must be removed. */
   function surplus(beforeMs: number, maxBytes: number) {
     const [other, kept] = [oldest.get(0), oldest.get(1)];
     const first = other === undefined || (kept !== undefined && kept.updated_ms < other.updated_ms) ? kept : other;
@@ -46,7 +48,10 @@ export function traceTrimmer(database: Database) {
     return kept !== undefined && kept_spans > RESERVED_SHARE * spans ? kept : (other ?? kept);
   }
 
-  /** Removes up to `maxSpans` spans older than `beforeMs` or over `maxBytes`. Returns if another step may be needed. */
+  /**
+   * Removes up to `maxSpans` spans that are older than `beforeMs` or over `maxBytes`. Returns true if another step may
+   * be needed.
+   */
   function trim({
     beforeMs,
     maxBytes,
@@ -63,7 +68,8 @@ export function traceTrimmer(database: Database) {
         shrinkFile();
         return { removed, more: false };
       }
-      // A trace with very many spans is removed from its end in several steps, its row last.
+      // A trace with very many spans is removed in several steps. Each step removes its last spans; the last step also
+      // removes its row.
       const from = Math.max(0, trace.next_seq - (maxSpans - removed));
       const first = trace.no * SPANS_PER_TRACE + from;
       const last = trace.no * SPANS_PER_TRACE + trace.next_seq;

@@ -8,14 +8,14 @@ import { indexedWords } from "./span-words.ts";
 import { COLUMNS, factsOf, parametersOf, type TraceSqlRow } from "./trace-rows.ts";
 
 const MAX_TRACE_SPANS = 200_000;
-/** Maximum number of service names that searches can use. */
+/** Maximum number of service names that a search by name can find. */
 const MAX_SERVICES = 10_000;
 
-/** When spans are written, and what counts as slow. */
+/** Time of a write, and the duration from which traces are slow. */
 export interface WriteTime {
-  /** Milliseconds since 1970. */
+  /** Current time, in milliseconds since 1970. */
   readonly nowMs: number;
-  /** Traces of at least this duration are kept longer; undefined: no slow ones. */
+  /** Traces of at least this duration are slow, so they are kept longer. Undefined if no trace counts as slow. */
   readonly keepSlowUs: number | undefined;
 }
 
@@ -24,7 +24,7 @@ interface OpenTrace {
   readonly facts: TraceFacts;
   readonly isNew: boolean;
   readonly wasInternal: boolean;
-  /** Number of its spans that counted as kept before. */
+  /** Number of its spans that were counted as spans of a kept trace before this write. */
   readonly keptBefore: number;
   nextSeq: number;
 }
@@ -35,13 +35,14 @@ function outlivesOthers(facts: TraceFacts, keepSlowUs: number | undefined): bool
 
 const INTERRUPTED = "the engine stopped before this span ended";
 
-/** Writes spans, and updates the rows of their traces. */
+/** Returns the procedures that write spans and update the rows of their traces. */
 export function spanWriter(database: Database) {
   const findTrace = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE trace_id = ?`);
   const traceRow = `INTO traces (no, ${COLUMNS}) VALUES (?, ${COLUMNS.split(",")
     .map(() => "?")
     .join(", ")})`;
-  // REPLACE needs a savepoint, at which FTS5 writes what it gathered: five times the processor time of a plain INSERT.
+  // INSERT is used for new rows. REPLACE needs a savepoint, at which FTS5 writes what it has collected: that takes five
+  // times the CPU time of an INSERT.
   const addTrace = database.prepare(`INSERT ${traceRow}`);
   const replaceTrace = database.prepare(`REPLACE ${traceRow}`);
   const findSpan = database.prepare<{ readonly id: number; readonly data: string }>(
@@ -108,7 +109,10 @@ export function spanWriter(database: Database) {
     return { no, facts, isNew: false, wasInternal: facts.internal, keptBefore: kept === 1 ? nextSeq : 0, nextSeq };
   }
 
-  /** Returns `full` if the trace has too many spans, `foreign` if another sender's span has the same ids. */
+  /**
+   * Stores a span. Returns `full` if the trace has too many spans, and `foreign` if another sender's span has the same
+   * ids.
+   */
   function put(trace: OpenTrace, span: SpanRecord, text: string): "stored" | "full" | "foreign" {
     const stored = trace.nextSeq === 0 ? undefined : findSpan.get(trace.no, span.spanId);
     const pending = span.endUnixNano === undefined;
@@ -121,7 +125,8 @@ export function spanWriter(database: Database) {
     }
     const before = readSpan(stored.data);
     if (!mayReplace(span, before)) return "foreign";
-    // A pending span may arrive after its end. A forged end must not win over it.
+    // A pending span may arrive after its end, and is ignored then. But if a restricted sender forged the end, the
+    // pending span replaces it.
     if (pending && before.endUnixNano !== undefined && mayReplace(before, span)) return "stored";
     addToFacts(trace.facts, span, before);
     dropWords.run(stored.id);
@@ -136,7 +141,7 @@ export function spanWriter(database: Database) {
 
   return {
     append,
-    /** Ends spans that an earlier engine process left pending. Returns true if there may be more. */
+    /** Ends spans that were pending when an earlier engine process ended. Returns true if there may be more. */
     interrupt(limit: number, time: WriteTime): boolean {
       const texts = pendingSpans.all(limit).map(({ data }) => {
         const span = readSpan(data);

@@ -17,7 +17,7 @@ import type { TraceFunctions } from "./trace-functions.ts";
 
 const LIST = "traces";
 const scalar = z.union([z.string(), z.number()]);
-/** The sort order that the cursor belongs to, and the position. */
+/** Sort order that the cursor belongs to, and a position in it. */
 const cursorParts = z.tuple([traceSortSchema, scalar, scalar]);
 
 const attributeName = z.string().min(1).max(512);
@@ -32,7 +32,8 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
       const { offset, limit, cursor, sort_by: sortBy, sort_order, ...wanted } = input;
       const filters = traceFiltersOf(wanted);
       const asOf = context.clock.now();
-      // The position may be that of a trace which is hidden from the caller.
+      // The cursor is sealed for restricted callers, because the position may be that of a trace which is hidden from
+      // the caller.
       const [read, write] = access === undefined ? [readCursor, writeCursor] : [openCursor, sealCursor];
       const after = cursor === undefined ? undefined : positionIn(cursor, sortBy, read);
       const page = await store.list({
@@ -54,7 +55,8 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         offset,
         limit,
         cursor: cursorOf(page, sortBy, write),
-        // Without this flag a short page looks like the last one, or like an empty result.
+        // Says that the page is short but not the last one. Otherwise clients would take it for the last page or an
+        // empty result.
         ...(page.next !== undefined && page.rows.length < limit ? { partial: true } : {}),
         as_of: asOf,
         storage: store.storage,
@@ -122,7 +124,7 @@ function cursorOf({ next }: TracePage, sortBy: SortBy, write: typeof writeCursor
   return next === undefined ? null : write(LIST, [sortBy, next.value, next.tie]);
 }
 
-/** Rejects a cursor that belongs to another sort order. */
+/** Returns the position of a cursor. Rejects a cursor that belongs to another sort order. */
 function positionIn(cursor: string, sortBy: SortBy, read: typeof readCursor): TracePosition {
   const parts = cursorParts.refine(([of]) => of === sortBy);
   const [, value, tie] = read(LIST, cursor, parts);

@@ -9,8 +9,8 @@ import type { TraceFunctions } from "./trace-functions.ts";
 import { provideTransferFunctions } from "./transfer-traces.ts";
 
 /**
- * Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. `read` returns what
- * reads it, together with those of the other nodes of a cluster, for callers without restrictions.
+ * Provides `engine::traces::*`. Without a `store`, each function throws `memory_exporter_not_enabled`. For callers
+ * without restrictions, `read` returns a reader of the spans. In a cluster, it reads the spans of all nodes.
  */
 export function provideTraces(
   context: ModuleContext<unknown>,
@@ -25,8 +25,8 @@ export function provideTraces(
         "In-memory span storage is not available. Set exporter: memory or both in config, in the block svc-observability, e.g. `exporter: both`",
       );
     },
-    // Restricted readers have the spans of this engine only: whether they see a span depends on all spans of its trace, and
-    // other engines may be missing.
+    // Restricted readers get only the spans of this engine. The reason is that all spans of a trace decide whether they
+    // may see one of its spans, and other engines of the cluster may not answer.
     spansFor: (access) => (access === undefined ? read(functions.store()) : spansFor(functions.store(), access)),
   };
   provideListFunctions(context, functions);

@@ -2,7 +2,10 @@ import { decodeTraces } from "../../otlp/decode-traces.ts";
 import type { DropCounter, SpanRecord } from "../../telemetry-records.ts";
 import { parseLine } from "../../transfer/line-channel.ts";
 
-/** Returns the spans of one OTLP/JSON request, and the number of rejected ones; an invalid line counts as one. */
+/**
+ * Returns the spans of one OTLP/JSON request, and the number of rejected ones. An invalid line counts as one rejected
+ * span.
+ */
 export function spansOfOtlp(
   line: string,
   { nowMs, drops }: { readonly nowMs: number; readonly drops: DropCounter },
@@ -12,7 +15,7 @@ export function spansOfOtlp(
   const spans: SpanRecord[] = [];
   const take = (span: SpanRecord): void => void spans.push(asEnded(span));
   const ignore = { add: () => {} };
-  // An import comes from a file, so its worker is unknown.
+  // An import comes from a file, so the worker that sent the spans is unknown.
   const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
   const nowNanos = BigInt(Math.floor(nowMs)) * 1_000_000n;
   let refused = 0;
@@ -29,7 +32,7 @@ export function spansOfOtlp(
   return { spans, refused };
 }
 
-/** A span that was pending at export never ends. */
+/** Ends a span that was pending when it was exported, because no end will follow. */
 function asEnded(span: SpanRecord): SpanRecord {
   return span.endUnixNano === undefined ? { ...span, endUnixNano: span.startUnixNano } : span;
 }

@@ -51,7 +51,10 @@ const storedSpanSchema = () =>
     instrumentation_scope_version: z.string().max(512).optional(),
   });
 
-/** Returns the span of a line; undefined if it is invalid. A span that was pending at export ends where it began. */
+/**
+ * Returns the span of a line, or undefined if the line is invalid. A span that was pending at export gets its start as
+ * its end.
+ */
 export function readStoredSpan(line: string): SpanRecord | undefined {
   const parsed = schemaOf(storedSpanSchema).safeParse(parseLine(line));
   if (!parsed.success) return undefined;
@@ -90,7 +93,8 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
     internal: data.internal,
     sampled: true,
     outside: data.restricted_to !== undefined,
-    // A character takes at most two bytes, and objects take more than their JSON.
+    // This is an upper limit: a character takes at most two bytes, and attribute objects are not much larger than their
+    // JSON.
     size: 2 * line.length,
   };
 }

@@ -150,12 +150,12 @@ function subtree(roots: readonly SpanNode[], id: string): readonly SpanNode[] {
 }
 
 /**
- * Maximum nesting of spans in a result. Each level takes two JSON levels, of which the wire accepts 136
- * (`MAX_PAYLOAD_DEPTH`). Deeper spans begin again as roots.
+ * Maximum nesting of spans in a result. Deeper spans are listed as roots. Each level takes two levels of JSON, and a
+ * payload may have 136 levels of JSON (`MAX_PAYLOAD_DEPTH`).
  */
 const MAX_NESTING = 40;
 
-/** Builds trees from the spans of a page, in which parents come first. */
+/** Builds trees from the spans of a page. In the page, parents come before their children. */
 function buildTrees(page: readonly SpanNode[]): TreeSpan[] {
   const roots: TreeSpan[] = [];
   const parents = new Map<SpanNode, { readonly tree: TreeSpan; readonly level: number }>();
@@ -199,7 +199,9 @@ function pageAfter<T>(
   };
 }
 
-/** Returns a matcher for spans whose name, service, id, error or attributes (`key=value`) contain every word. */
+/**
+ * Returns a matcher for spans in which each word occurs in the name, service, id, error or an attribute (`key=value`).
+ */
 function textMatcher(text: string): (span: SpanRecord) => boolean {
   const words = text
     .toLowerCase()

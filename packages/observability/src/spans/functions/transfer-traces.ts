@@ -9,9 +9,11 @@ import { type TraceFilters, traceFiltersOf, traceFiltersSchema } from "../trace-
 import { readStoredSpan } from "./read-stored-span.ts";
 import type { TraceFunctions } from "./trace-functions.ts";
 
-/** Maximum number of concurrent exports and imports. The channel's own limit ends an export without a reader. */
+/**
+ * Maximum number of concurrent exports and imports. An export that nobody reads is ended by the channel's time limit.
+ */
 const MAX_TRANSFERS = 8;
-/** Number of imported spans after which the import yields. */
+/** Number of imported spans after which the import waits until they are stored. */
 const TURN_SPANS = 500;
 
 const formatSchema = z.enum(["ndjson", "otlp_json"]).default("ndjson");
@@ -44,7 +46,7 @@ export function provideTransferFunctions(
       const filters = traceFiltersOf(wanted);
       enter();
       const channel = context.createChannel({ ownedBy: caller });
-      // Never rejects.
+      // The promise of `writeLines` never rejects.
       void writeLines(channel.takeWriter(), exportedLines(store, filters, format), context.clock).then(() => {
         transfers -= 1;
       });
@@ -126,7 +128,8 @@ async function importLines(
     for (const span of line.spans) {
       store.ended(span);
       imported += 1;
-      // Otherwise an import would fill the bounded disk queue faster than it is written, and spans would be dropped.
+      // Waits regularly, because otherwise the import would fill the bounded disk queue faster than it is written, and
+      // spans would be dropped.
       if (imported % TURN_SPANS === 0) await store.flush();
     }
   }

@@ -2,12 +2,13 @@ import type { SecretMask } from "@svc-runtime/protocol";
 import type { TraceFilters } from "../trace-query.ts";
 import type { TraceIndex } from "./trace-index.ts";
 
-/** Maximum number of remembered conditions: bits of a small integer. */
+/** Maximum number of remembered conditions. Each needs a bit of a small integer. */
 const MAX_CONDITIONS = 30;
 
 /**
- * Assigns a bit of each trace to the span conditions of a query. A page that repeats its query, e.g. the Dashboard,
- * then reads only the spans of traces that have changed. The least recently used condition loses its bit.
+ * Assigns a bit to the span conditions of a query. Each trace stores under this bit whether it meets them. When a page
+ * repeats its query (for example the Dashboard), only the spans of changed traces are read. The least recently used
+ * condition loses its bit.
  */
 export class ConditionBits {
   readonly #index: Pick<TraceIndex, "forget">;
@@ -19,7 +20,10 @@ export class ConditionBits {
     this.#index = index;
   }
 
-  /** The bit is assigned until the caller waits for something. Masked values are not found, so new keys begin anew. */
+  /**
+   * Returns the bit for the conditions. It stays assigned until the caller awaits something. When the secret mask has
+   * changed, all bits begin again, because masked values are not found.
+   */
   bitOf(filters: TraceFilters, redactor: SecretMask): number {
     if (redactor !== this.#redactor) {
       for (const bit of this.#bits.values()) this.#index.forget(bit);
@@ -47,7 +51,7 @@ export class ConditionBits {
   }
 }
 
-/** Returns the members that `spanConditions` and `groupsMatcher` read, as one string. */
+/** Returns the filters that `spanConditions` and `groupsMatcher` read, as one text. */
 function keyOf(filters: TraceFilters): string {
   const { function_id, worker, attributes, exclude_attributes, filters: more, text, search_all_spans, name } = filters;
   const { groups } = filters;

@@ -1,9 +1,9 @@
-/** The first `count` of many items by an order, found without sorting all of them. */
+/** Collects the first `count` items in an order, without sorting all items. */
 export class FirstOf<Item> {
   readonly #count: number;
   readonly #compare: (a: Item, b: Item) => number;
   #items: Item[] = [];
-  /** Items that are not before it are not among the first. */
+  /** The last of the first items so far. An item that is not before it is not among the first. */
   #last: Item | undefined;
 
   constructor(count: number, compare: (a: Item, b: Item) => number) {

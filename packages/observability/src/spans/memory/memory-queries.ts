@@ -35,8 +35,8 @@ interface FoundTrace {
 }
 
 /**
- * Queries of the spans in memory. The caller must not reuse evicted records while one runs. Masked values are not
- * found.
+ * Queries of the spans in memory. While a query runs, the caller must not reuse evicted records for other calls. Masked
+ * values are not found.
  */
 export class MemoryQueries {
   readonly #index: TraceIndex;
@@ -48,7 +48,7 @@ export class MemoryQueries {
     readonly ring: SpanRing;
     readonly reserve: SpanRing;
     readonly pending: PendingSpans;
-    /** Uses the current config. */
+    /** Returns the secret mask of the current config. */
     readonly redactor: () => SecretMask;
   }) {
     this.#index = new TraceIndex(parts);
@@ -106,7 +106,7 @@ export class MemoryQueries {
     return found === undefined ? undefined : this.#masker()(found);
   }
 
-  /** Passes on each trace that matches, newest first for the most part. Returns false if `onTrace` ended the search. */
+  /** Calls `onTrace` for each matching trace, mostly the newest first. Returns false if `onTrace` ended the search. */
   async #search(filters: TraceFilters, onTrace: (trace: Trace) => boolean): Promise<boolean> {
     const matchesFacts = factsMatcher(filters);
     const conditions = spanConditions(filters);
@@ -126,7 +126,10 @@ export class MemoryQueries {
     return true;
   }
 
-  /** Reads the spans only if the trace has changed since the condition was last tested. */
+  /**
+   * Returns whether a trace meets the span conditions. Reads its spans only if the trace has changed since the last
+   * test.
+   */
   #meets(trace: Trace, filters: TraceFilters, matches: TraceMatcher): boolean {
     const redactor = this.#redactor();
     const bit = this.#bits.bitOf(filters, redactor);
@@ -142,7 +145,7 @@ export class MemoryQueries {
     return (trace.met & bit) !== 0;
   }
 
-  /** Masks spans with the keys that are configured now. */
+  /** Returns a function that masks the values of the keys that the current config lists. */
   #masker(): (span: SpanRecord) => SpanRecord {
     const redactor = this.#redactor();
     return (span) => redactSpan(span, redactor);

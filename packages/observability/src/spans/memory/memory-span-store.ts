@@ -10,25 +10,28 @@ import { SpanRing } from "./span-ring.ts";
 /** Share of the limits that is reserved for evicted spans of failed or slow traces. */
 const RESERVED_SHARE = 0.25;
 /**
- * Share of the maximum number of spans that may be evicted between two queries. After more, the index of the traces is
- * dropped: it refers to evicted spans until the next query, and nobody may be asking any more.
+ * Share of the maximum number of spans that may be evicted between two queries. If more are evicted, the index of the
+ * traces is dropped. It refers to evicted spans until the next query, and perhaps there is none.
  */
 const UNINDEXED_SHARE = 0.5;
-/** Maximum number of remembered failed or slow traces. */
+/** Maximum number of failed or slow traces that are remembered. */
 const MAX_KEPT_TRACES = 10_000;
-/** Larger spans are not stored; bytes. */
+/** Maximum size of a span in bytes. Larger spans are not stored. */
 export const MAX_SPAN_BYTES = 1024 * 1024;
 
 export interface MemoryLimits {
   readonly maxSpans: number;
   readonly maxBytes: number;
-  /** Traces with a span of at least this duration outlive others; 0: off. */
+  /**
+   * Traces with a span of at least this duration, in milliseconds, are stored longer than others. With 0, no trace is
+   * slow.
+   */
   readonly keepSlowMs: number;
 }
 
 /**
- * Stores the newest spans in memory. Evicted spans of failed or slow traces get a second chance in a reserved quarter
- * of the limits, where the oldest are evicted first.
+ * Stores the newest spans in memory. A quarter of the limits is reserved for failed and slow traces: when their spans
+ * are evicted, they move into this reserve. From the reserve, the oldest are evicted first.
  */
 export class MemorySpanStore implements SpanStore {
   readonly storage = "memory";
@@ -41,14 +44,14 @@ export class MemorySpanStore implements SpanStore {
   readonly #keptTraces = new Set<string>();
   /** Number of running searches. While there are any, evicted records must not be reused for other calls. */
   #searches = 0;
-  /** True: a span has left the ring of the newest spans since it was last empty. */
+  /** True if a span was evicted from the ring of the newest spans since the store was last empty. */
   #hasEvicted = false;
   /** Undefined until the first query. */
   #queries: MemoryQueries | undefined;
   /** Number of spans that were evicted since the last query. */
   #evictedSinceQuery = 0;
 
-  /** `redactor` uses the current config. */
+  /** `redactor` returns the secret mask of the current config. */
   constructor(
     limits: MemoryLimits,
     { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => SecretMask },
@@ -58,7 +61,7 @@ export class MemorySpanStore implements SpanStore {
     this.#redactor = redactor;
   }
 
-  /** Spans over the limits are removed at once. */
+  /** Changes the limits. Spans over the new limits are removed at once. */
   setLimits(limits: MemoryLimits): void {
     this.#limits = limits;
     this.#makeRoom();
@@ -102,7 +105,7 @@ export class MemorySpanStore implements SpanStore {
     for (const { traceId } of this.#pending) yield traceId;
   }
 
-  /** True if it lacks spans that it received. */
+  /** True if the store no longer has all spans that it received. */
   get hasEvicted(): boolean {
     return this.#hasEvicted;
   }
@@ -197,7 +200,7 @@ export class MemorySpanStore implements SpanStore {
     this.#hasEvicted = true;
     const { bytes, first } = this.#ring;
     const span = this.#ring.shift();
-    // Checks the set first, because most records compute their trace id at each read.
+    // Checks the size of the set before the trace id, because most records compute their trace id at each read.
     if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) {
       this.#releaseSpan(span);
       return;

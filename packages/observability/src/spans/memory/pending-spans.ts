@@ -1,13 +1,16 @@
 import type { SpanRecord } from "../../telemetry-records.ts";
 
-/** Maximum number of tracked pending spans; further ones are visible only after they end. */
+/** Maximum number of tracked pending spans. Spans beyond it are visible only after they end. */
 const MAX_PENDING = 10_000;
 
-/** Pending spans, unordered. An array: a long-lived Set leaves old tables behind that keep young objects alive. */
+/**
+ * Pending spans, in no order. It uses an array, because a long-lived Set leaves old hash tables behind, which keep
+ * newer objects in memory.
+ */
 export class PendingSpans {
   readonly #spans: SpanRecord[] = [];
 
-  /** Returns false if there is no room. */
+  /** Adds a span. Returns false if there is no room. */
   add(span: SpanRecord): boolean {
     if (this.#spans.length >= MAX_PENDING) return false;
     span.pendingPlace = this.#spans.length;
@@ -15,7 +18,7 @@ export class PendingSpans {
     return true;
   }
 
-  /** Returns false if the span was not added. */
+  /** Removes a span. Returns false if it was not added. */
   remove(span: SpanRecord): boolean {
     const place = span.pendingPlace;
     if (place === undefined || this.#spans[place] !== span) return false;

@@ -3,13 +3,13 @@ import type { SpanRecord } from "../../telemetry-records.ts";
 const FIRST_CAPACITY = 256;
 
 /**
- * A FIFO ring buffer of spans with the size of each. It grows as it fills; `push` and `shift` are O(1). Spans are
- * numbered in order of arrival, and numbers are never used again.
+ * A FIFO ring buffer of spans with their sizes. It grows when it is full. `push` and `shift` are O(1). Spans are
+ * numbered in order of arrival; a number is never used again.
  */
 export class SpanRing {
   #spans: (SpanRecord | undefined)[] = new Array(FIRST_CAPACITY);
   #sizes = new Uint32Array(FIRST_CAPACITY);
-  /** Undefined until a span with an origin arrives. */
+  /** Numbers of the spans in the ring from which they were moved. Undefined until such a span arrives. */
   #origins: Float64Array | undefined;
   /** Index of the oldest span. */
   #head = 0;
@@ -30,12 +30,12 @@ export class SpanRing {
     return this.#first;
   }
 
-  /** Number that the next span will have. */
+  /** Number that the next span will get. */
   get end(): number {
     return this.#first + this.#count;
   }
 
-  /** `origin`: the span's number in the ring from which it was moved. */
+  /** Adds a span. `origin` is its number in the ring from which it was moved. */
   push(span: SpanRecord, size: number, origin?: number): void {
     if (this.#count === this.#spans.length) this.#grow();
     const at = this.#indexOf(this.end);

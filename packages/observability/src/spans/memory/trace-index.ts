@@ -7,36 +7,39 @@ import type { PendingSpans } from "./pending-spans.ts";
 import type { SpanRing } from "./span-ring.ts";
 import { TimeSlice } from "./time-slice.ts";
 
-/** Maximum number of spans in which an id is searched one by one; a trace with more has a map. */
+/** Number of spans up to which a span id is searched in the list. A trace with more spans has a map. */
 const MAX_COMPARED = 8;
 
-/** A trace as queries see it. */
+/** A trace, in the form that queries use. */
 export interface Trace {
   readonly facts: TraceFacts;
-  /** Bits of the conditions whose result for this trace is known, and of those that it meets. */
+  /** Bits of the conditions whose result is known for this trace. */
   known: number;
+  /** Bits of the conditions that this trace meets. */
   met: number;
-  /** Returns its spans, each id once. */
+  /** Returns its spans, without repeated ids. */
   spans(): readonly SpanRecord[];
   facets(shared: SharedFacetValues): FacetValues;
 }
 
 /**
- * The traces of the spans in the ring buffers, with their facts. Nothing happens when a span arrives or is evicted: a
- * query first catches up with what arrived and was evicted since the last one. So calls pay nothing, and a query pays
- * only for the changes. The index is about 0.8 KB per trace and 0.1 KB per span large.
+ * Index of the traces in the ring buffers, with their facts. It is not updated when a span arrives or is evicted.
+ * Instead, each query first adds the spans that arrived and removes the spans that were evicted since the last query.
+ * So calls cost nothing, and a query costs only as much as there are changes. The index takes about 0.8 KB per trace
+ * and 0.1 KB per span.
  */
 export class TraceIndex {
   readonly #ring: SpanRing;
   readonly #reserve: SpanRing;
   readonly #pending: PendingSpans;
   readonly #traces = new Map<string, IndexedTrace>();
-  /** The indexed spans of each ring in its order, and the sequence number of the first of them. */
+  /** The indexed spans of each ring, in the order of the ring. */
   readonly #inRing = new Deque<IndexedSpan>();
   readonly #inReserve = new Deque<IndexedSpan>();
+  /** Sequence number of the first indexed span in each ring. */
   #ringFirst: number;
   #reserveFirst: number;
-  /** Traces whose facts must be computed from their remaining spans. */
+  /** Traces that lost a span, so that their facts must be computed again from the remaining spans. */
   readonly #outdated = new Set<IndexedTrace>();
 
   constructor(parts: { readonly ring: SpanRing; readonly reserve: SpanRing; readonly pending: PendingSpans }) {
@@ -48,8 +51,8 @@ export class TraceIndex {
   }
 
   /**
-   * Returns the traces with these ids, or all, as they are now. They are up to date until the caller waits for
-   * something: their spans may be evicted then.
+   * Returns the traces with these ids, or all traces. They are valid until the caller awaits something, because then
+   * their spans may be evicted.
    */
   async traces(ids?: readonly string[]): Promise<readonly Trace[]> {
     const slice = new TimeSlice();
@@ -66,14 +69,14 @@ export class TraceIndex {
     return traces;
   }
 
-  /** Forgets the results of a condition. */
+  /** Forgets for all traces whether they meet a condition. */
   forget(bit: number): void {
     for (const trace of this.#traces.values()) trace.known &= ~bit;
   }
 
-  /** Returns false if the turn is over before everything is up to date. */
+  /** Updates the index. Returns false if the turn is over before the index is up to date. */
   #catchUp(slice: TimeSlice): boolean {
-    // First, because records of evicted spans may be reused for other calls.
+    // Evicted spans are removed first, because their records may be reused for other calls.
     this.#removeEvicted();
     for (let at = this.#ringFirst + this.#inRing.length; at < this.#ring.end; at += 1) {
       this.#inRing.push(this.#add(this.#ring.at(at)));
@@ -88,7 +91,10 @@ export class TraceIndex {
     return true;
   }
 
-  /** Follows the moves in the order in which they happened: out of the reserve, from the ring to it, out of the ring. */
+  /**
+   * Removes the evicted spans. The order matters, because a span may move from the ring to the reserve: first the
+   * reserve's evicted spans, then the moves, then the ring's evicted spans.
+   */
   #removeEvicted(): void {
     while (this.#reserveFirst < this.#reserve.first) {
       this.#remove(this.#inReserve.shift());
@@ -141,7 +147,7 @@ export class TraceIndex {
     }
     const traces = new Map<string, Trace>();
     for (const [id, spans] of pending) {
-      // Pending spans come first, so that the end of a span replaces them.
+      // Pending spans come first, so that a span that has ended replaces its pending state.
       const trace = new IndexedTrace(newFacts(spans[0] as SpanRecord), [
         ...spans,
         ...(this.#traces.get(id)?.all ?? []),
@@ -162,7 +168,7 @@ class IndexedTrace implements Trace {
   facts: TraceFacts;
   known = 0;
   met = 0;
-  /** In order of arrival. An id may occur several times: spans are replaced by later ones. */
+  /** All spans in order of arrival. An id may occur several times, because a later span replaces an earlier one. */
   all: SpanRecord[];
   #facets: FacetValues | undefined;
   #isOutdated = false;
@@ -189,7 +195,7 @@ class IndexedTrace implements Trace {
     return this.#facets;
   }
 
-  /** Returns false if the facts must be computed from all spans. */
+  /** Adds a span. Returns false if the facts must be computed again from all spans. */
   add(span: SpanRecord): boolean {
     if (this.#isOutdated || this.#hasRestricted || isRestricted(span)) {
       this.#isOutdated = true;
@@ -199,7 +205,8 @@ class IndexedTrace implements Trace {
     this.known = 0;
     this.#facets = undefined;
     addToFacts(this.facts, span, this.#earlierState(span));
-    // An empty array that grows has room for 17 items, and most traces have one span or a few.
+    // Creates a new array for the first span. An array that grows has room for 17 items, and most traces have only a
+    // few spans.
     if (this.isEmpty) this.all = [span];
     else this.all.push(span);
     this.#byId?.set(span.spanId, span);
@@ -212,7 +219,7 @@ class IndexedTrace implements Trace {
     this.#isOutdated = true;
   }
 
-  /** Computes the facts from all spans. */
+  /** Computes the facts again, from all spans. */
   refold(): void {
     let facts: TraceFacts | undefined;
     const byId = latestById(this.all, (span, before) => {
@@ -238,8 +245,8 @@ class IndexedTrace implements Trace {
 }
 
 /**
- * Returns the latest span of each id. Spans of restricted senders come last: those that may not replace others must not
- * change the facts of a trace.
+ * Returns the latest span of each id. Spans of restricted senders are processed last, because those that may not
+ * replace others must not change the facts of the trace.
  */
 function latestById(
   all: readonly SpanRecord[],

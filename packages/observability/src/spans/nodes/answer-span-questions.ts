@@ -9,15 +9,15 @@ import type { TraceFacts } from "../trace-facts.ts";
 import type { TracePosition } from "../trace-query.ts";
 import { type Question, questionSchema } from "./span-questions.ts";
 
-/** Number of traces that are looked up at a time. */
+/** Number of traces that are read in one step, by the spans that the question asks for. */
 const STEP = { none: 1_000, root: 250, all: 50 } as const;
 
-/** Maximum size of the spans of one trace among others, in bytes. */
+/** Maximum size of the spans that are sent for one trace, if the answer is about several traces, in bytes. */
 const MAX_PART_BYTES = 1024 * 1024;
 
 type QuestionOf<What extends Question["what"]> = Extract<Question, { readonly what: What }>;
 
-/** Answers the questions of the nodes about the spans of this one. Without a store there is nothing to tell. */
+/** Answers questions of other nodes about the spans of this node. Without a store, the answer is null. */
 export function answerSpanQuestions(nodes: NodeQuestions, store: SpanStore | undefined): void {
   nodes.answer(SPAN_QUESTIONS, async (payload) => {
     if (store === undefined) return Payload.null;
@@ -104,7 +104,10 @@ async function partsOf({ filters, ids, spans }: QuestionOf<"parts">, store: Span
 
 const ANY = { include_internal: true, search_all_spans: false, with_errors: false };
 
-/** As many spans as fit: those of a trace with large spans are sent in part. */
+/**
+ * Returns the part of a trace at this node, with as many spans as fit. So of a trace with large spans, only some are
+ * sent.
+ */
 function partText({ facts, spans }: TraceRow, matches: boolean): string {
   const texts = new AnswerTexts(MAX_PART_BYTES);
   for (const span of spans) if (!texts.add(writeSpan(span))) break;

@@ -3,9 +3,10 @@ import type { TraceFilters } from "../trace-query.ts";
 type Filter = NonNullable<TraceFilters["filters"]>[number];
 
 /**
- * Returns filters that match, at one node at least, each trace that the filters match as a whole. A node sees only its
- * own spans of a trace, and each filter may match a span at another node. So one of the filters for spans is enough, or
- * else those for the root span, which is at one node.
+ * Returns filters that find each trace that matches the given filters as a whole, at one node at least. They also find
+ * other traces. The reason: a node has only some of the spans of a trace, and each filter may match a span at another
+ * node. So only one of the filters for spans is used. If there is none, the filters for the root span are used, which
+ * is at one node.
  */
 export function candidateFilters(filters: TraceFilters): TraceFilters {
   const { trace_id, trace_ids, text, start_time, end_time } = filters;

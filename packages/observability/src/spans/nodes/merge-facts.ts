@@ -1,18 +1,18 @@
 import { MAX_ERROR_ENDS, MAX_FUNCTIONS, MAX_SERVICES, type TraceFacts } from "../trace-facts.ts";
 
-/** What one node knows about a trace. */
+/** The facts about a trace that one node has. */
 export interface FactsOfNode {
   readonly node: string;
   readonly facts: TraceFacts;
 }
 
-/** Orders the part with the root span first, then by start. */
+/** Compares two parts of a trace: first the part with the root span, then by start time. */
 function compareParts(one: FactsOfNode, other: FactsOfNode): number {
   if (one.facts.partial !== other.facts.partial) return one.facts.partial ? 1 : -1;
   return one.facts.rootStartUs - other.facts.rootStartUs || (one.node < other.node ? -1 : 1);
 }
 
-/** Returns the part that stands for the trace in lists; undefined if there are none. */
+/** Returns the part whose position the trace has in lists. Returns undefined if there are no parts. */
 export function leadingPart<Part extends FactsOfNode>(parts: readonly Part[]): Part | undefined {
   return parts.toSorted(compareParts)[0];
 }

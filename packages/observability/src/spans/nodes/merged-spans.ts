@@ -22,9 +22,11 @@ import { candidateFilters } from "./candidates.ts";
 import { type FactsOfNode, leadingPart, mergeFacts } from "./merge-facts.ts";
 import { MAX_COUNTED_OF_NODE, pageSchema, partsSchema, scanSchema, spanSchema, spansSchema } from "./span-questions.ts";
 
-/** Maximum number of pages that one request fetches from each node; the next request continues. */
+/** Maximum number of pages that one request fetches from each node. The client's next request continues after them. */
 const MAX_PAGES = 10;
-/** Maximum number of questions for what belongs together: the spans of one trace, or the parts of the traces of a page. */
+/**
+ * Maximum number of questions for one object: for the spans of one trace, or for the parts of the traces of one page.
+ */
 const MAX_QUESTIONS = 20;
 const MAX_PAGE = 1_000;
 
@@ -33,14 +35,15 @@ interface Row extends RowOfNode {
 }
 
 interface Part extends FactsOfNode {
-  /** It matches the filters by which it was found. */
+  /** True if the part matches the filters with which it was found. */
   readonly matches: boolean;
   readonly spans: readonly SpanRecord[];
 }
 
 /**
- * The spans of all nodes of the cluster, as one store: a trace whose spans are at several nodes is one trace. A list is
- * in the order of those of its parts that have the root span, or else began first. Used for one request.
+ * The spans of all nodes of the cluster, as one store. If a trace has spans at several nodes, it is one trace. Its
+ * position in a list is that of its part with the root span, or of the part that began first if there is no root span.
+ * An object is used for one request.
  */
 export class MergedSpans implements SpanReader {
   readonly storage: SpanStore["storage"];
@@ -57,7 +60,7 @@ export class MergedSpans implements SpanReader {
     const positions = NodePositions.from(cursorIn(request), { skip: request.offset });
     const offset = positions.skip;
     checkOffset(offset);
-    // They are not asked again.
+    // Nodes that were silent before this question. They are not asked again.
     const silentBefore = this.asked.silent;
     const rows: TraceRow[] = [];
     let skipped = 0;
@@ -76,7 +79,7 @@ export class MergedSpans implements SpanReader {
         const ofTrace = parts.get(row.facts.traceId);
         if (ofTrace === undefined || rows.length >= limit) break;
         taken += 1;
-        // Each trace is listed once, at the position of one of its parts.
+        // A trace is found once for each of its parts, but listed once: at the position of its leading part.
         if (leadingPart(ofTrace.filter(({ matches }) => matches))?.node !== row.node) continue;
         const trace = select.row(ofTrace);
         if (trace === undefined) continue;
@@ -106,7 +109,7 @@ export class MergedSpans implements SpanReader {
         starts.set(traceId, Math.min(startUs, starts.get(traceId) ?? startUs));
     const ids = [...starts].sort(([, one], [, other]) => other - one).map(([id]) => id);
     let count = 0;
-    // Some at a time: their spans may be large.
+    // Reads the traces in steps, because their spans may be large.
     for (let from = 0; from < ids.length; from += MAX_PAGE) {
       const some = ids.slice(from, from + MAX_PAGE);
       const parts = await this.#parts(filters, some, select.needs);
@@ -146,7 +149,7 @@ export class MergedSpans implements SpanReader {
     return found.find(({ resource }) => resource.restrictedTo === undefined) ?? found[0];
   }
 
-  /** The next request continues where this one ends. */
+  /** Returns whether another page may be fetched now. If not, the client's next request continues at this position. */
   #mayGoOn(page: number): boolean {
     return page === 0 || (page < MAX_PAGES && !this.asked.isOver);
   }
@@ -168,7 +171,7 @@ export class MergedSpans implements SpanReader {
     }));
   }
 
-  /** Returns what each node has of the traces. Those that would take too long are left out, the last ones first. */
+  /** Returns the parts of the traces at all nodes. If there is not enough time, the last traces are left out. */
   async #parts(
     filters: TraceFilters,
     ids: readonly string[],
@@ -211,7 +214,10 @@ export class MergedSpans implements SpanReader {
   }
 }
 
-/** A restricted sender can send a span with the id of another one, to an engine that does not have that. */
+/**
+ * Returns true if `span` must replace `before`. A restricted sender may have sent `before` with the id of `span`, to an
+ * engine that does not have `span`.
+ */
 function isTrusted(span: SpanRecord, before: SpanRecord): boolean {
   return before.resource.restrictedTo !== undefined && span.resource.restrictedTo === undefined;
 }
@@ -220,19 +226,22 @@ function noAnswer(): CallError {
   return new CallError("timeout", "no engine of the cluster answered in time about its traces; try again");
 }
 
-/** Stands for a sort value in the position of a list of several nodes. */
+/** Sort value in the position of a list from several nodes. It marks such a position. */
 const SEVERAL = "nodes";
 
-/** Texts that are no cursor of such a list are rejected. */
+/**
+ * Returns the cursor in a position. Returns an empty text, which is rejected later, if the position is not from a list
+ * of several nodes.
+ */
 function cursorIn({ after }: TraceListRequest): string | undefined {
   if (after === undefined) return undefined;
   return after.value === SEVERAL ? String(after.tie) : "";
 }
 
 interface TraceSelector {
-  /** Spans that it needs of each part. */
+  /** The spans of each part that the selector needs. */
   readonly needs: TraceListRequest["spans"];
-  /** Returns the whole trace if it matches. */
+  /** Returns the whole trace if it matches the filters. */
   row(parts: readonly [Part, ...Part[]]): TraceRow | undefined;
 }
 

@@ -4,16 +4,16 @@ import type { SpanJson } from "../disk/span-json.ts";
 import type { TraceFacts } from "../trace-facts.ts";
 import { traceFiltersSchema, traceSortSchema } from "../trace-query.ts";
 
-/** Maximum number of traces that are counted at one node; the newest. */
+/** Maximum number of traces that are counted at one node. The newest ones are counted. */
 export const MAX_COUNTED_OF_NODE = 5_000;
 
 const traceId = z.string().min(1).max(64);
 const wantedSpans = z.enum(["none", "root", "all"]);
 const filters = traceFiltersSchema().omit({ query: true });
 
-/** What a node asks the others, and itself. */
+/** A question that a node sends to all nodes, including itself. */
 export const questionSchema = z.discriminatedUnion("what", [
-  /** A page of traces. */
+  /** Asks for a page of traces. */
   z.object({
     what: z.literal("page"),
     filters,
@@ -22,11 +22,11 @@ export const questionSchema = z.discriminatedUnion("what", [
     starts: pageStartsSchema,
     limit: z.int().min(1).max(1_000),
   }),
-  /** The newest traces. */
+  /** Asks for the newest traces. */
   z.object({ what: z.literal("scan"), filters, max: z.int().min(1).max(MAX_COUNTED_OF_NODE) }),
-  /** What each node has of certain traces, and whether that matches the filters. */
+  /** Asks what each node has of certain traces, and whether these parts match the filters. */
   z.object({ what: z.literal("parts"), filters, ids: z.array(traceId), spans: wantedSpans }),
-  /** The spans of a trace; `from`: number of spans that each node has sent already. */
+  /** Asks for the spans of a trace. `from` is the number of spans that each node has already sent. */
   z.object({ what: z.literal("spans"), trace_id: traceId, from: z.record(z.string(), z.int().min(0)) }),
   z.object({ what: z.literal("span"), trace_id: traceId, span_id: z.string().min(1).max(32) }),
 ]);
@@ -63,7 +63,7 @@ const anyRecord = z.custom<SpanJson["attributes"]>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
 const nanos = z.string().regex(/^-?\d{1,20}$/);
-/** A span as `writeSpan` writes it. */
+/** A span in the form that `writeSpan` writes. */
 const span = z
   .object({
     traceId,
@@ -91,7 +91,7 @@ export const pageSchema = z.object({
 export const scanSchema = z.object({ rows: z.array(facts), exact: z.boolean() });
 export const partsSchema = z.object({
   parts: z.array(z.object({ facts, matches: z.boolean(), spans: z.array(span) })),
-  /** Number of the ids that the answer is about: the first ones. */
+  /** Number of requested ids that the answer covers. They are the first ones of the question. */
   done: z.int().min(0),
 });
 export const spansSchema = z.object({ spans: z.array(span), more: z.boolean() });
