@@ -96,7 +96,7 @@ export interface NodeReport {
   readonly calls_in_flight: number;
   /** How far its clock is, at least, ahead of the clock of the engine that was asked. Negative: it is behind. */
   readonly clock_offset_ms: number;
-  /** Whether writes survive a power cut of all NATS servers, as far as this engine knows. Null: it is alone. */
+  /** Whether writes survive a power cut of all NATS servers, as far as this engine knows. Null without a cluster. */
   readonly durability: "durable" | "relaxed" | null;
   readonly durability_reason: string | null;
   /** The engine's copies of the shared data. */

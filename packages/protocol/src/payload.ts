@@ -5,7 +5,7 @@ const encoder = new TextEncoder();
 
 /**
  * One JSON value that is forwarded without being parsed: its text or UTF-8 bytes as received. `value()` parses it once.
- * A payload from the wire may turn out not to be JSON: `value()` then throws `invalid_message`.
+ * A received payload may turn out not to be JSON: `value()` then throws `invalid_message`.
  */
 export class Payload {
   static readonly null: Payload = new Payload("null", undefined, null, true);

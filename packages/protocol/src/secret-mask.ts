@@ -18,7 +18,10 @@ const URLS: ReadonlySet<string> = new Set(["url.query", "url.full", "http.url", 
 /** Matches every string in which `text` can find a secret. */
 const MAY_HOLD_SECRET = /[=:@"]|-----BEGIN |\b(?:bearer|basic)\s/i;
 const MAY_HOLD_TOKEN = /-----BEGIN |\b(?:bearer|basic)\s/i;
-/** The same for a string within JSON, where characters may be escaped. Its own quotes do not count. */
+/**
+ * The same pattern for a string within JSON, in which characters may be escaped. It does not contain the quote, because
+ * each such string has quotes around it.
+ */
 const MAY_HOLD_SECRET_ESCAPED = /[=:@\\]|-----BEGIN |\b(?:bearer|basic)\s/i;
 const SCHEME = /^(?:bearer|basic|token|apikey|digest|negotiate|aws4-hmac-sha256)\s+(?=\S)/i;
 /** A token after the name of its scheme. A word without a digit may be prose, e.g. "basic settings". */

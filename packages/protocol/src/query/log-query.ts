@@ -200,7 +200,7 @@ function levelRange(text: string): LevelRange | undefined {
 
 function levelFilter(op: "lt" | "lte" | "not", { level, first, last }: LevelRange): EngineFilter {
   if (op === "lte") return { key: "severity_number", op: "lte", value: String(last) };
-  // FATAL is the upper part of ERROR, not a level of its own.
+  // Compare numbers for FATAL, because entries of level FATAL are stored with the level text ERROR.
   if (op === "lt" || level === "FATAL") return { key: "severity_number", op: "lt", value: String(first) };
   return { key: "level", op: "not_equals", value: level };
 }

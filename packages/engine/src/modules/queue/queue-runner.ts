@@ -115,7 +115,7 @@ export class QueueRunner {
     return this.#parts.settings;
   }
 
-  /** Store numbers of the jobs in flight. */
+  /** Numbers that the jobs in flight have in the store. */
   get seqs(): readonly number[] {
     return [...this.#inFlight.keys()];
   }

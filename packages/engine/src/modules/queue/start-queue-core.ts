@@ -25,7 +25,7 @@ import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
 import type { AddAndTakeInput, AddAndTakeOutput, JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
-/** Delay before the next try to return the jobs of runs that are gone to their queues, in milliseconds. */
+/** Delay before the next try to release the jobs that were leased by runs that are gone, in milliseconds. */
 const RELEASE_AGAIN_MS = 1_000;
 
 /** Mark of a call of `add`. `takes` is the number of the last take that was requested before the call. */
@@ -37,8 +37,8 @@ interface AddMark {
 const CLOCK_CHECK_MS = 10_000;
 
 /**
- * Time that handlers get to finish when the module stops while the engine runs. The engine waits twice as long for the
- * module.
+ * Time that handlers get to finish when the module stops while the engine runs. The engine gives the module twice this
+ * time to stop.
  */
 const STOP_GRACE_MS = 5_000;
 

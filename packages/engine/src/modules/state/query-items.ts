@@ -116,7 +116,7 @@ function itemLineWithBytes(scope: string, item: Item): string {
   return `${itemLine(scope, item).slice(0, -1)},"bytes":${item.bytes}}`;
 }
 
-/** Returns the longer of two prefixes if keys can have both. */
+/** Returns the longer of two prefixes; undefined if no key can have both. */
 function longerPrefix(one: string, other: string): string | undefined {
   if (one.startsWith(other)) return one;
   return other.startsWith(one) ? other : undefined;

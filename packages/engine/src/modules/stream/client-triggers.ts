@@ -157,7 +157,9 @@ function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
   return unauthorized === true ? "refused" : "malformed";
 }
 
-/** Triggers of type `stream:leave`. Called once for each subscription that the client or its disconnect has ended. */
+/**
+ * Triggers of type `stream:leave`. Called once for each subscription that ends because its client left or disconnected.
+ */
 export class LeaveTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;

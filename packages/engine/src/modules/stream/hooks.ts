@@ -8,7 +8,9 @@ export type HookedOperation = "get" | "set" | "delete" | "list" | "list_groups" 
 
 /** `stream::set(orders)`: the operation and the stream. */
 const HOOK_ID = /^stream::(get|set|delete|list|list_groups|update)\((.+)\)$/s;
-/** Maximum number of remembered hooked streams. Above it, the least recently registered one is dropped. */
+/**
+ * Maximum number of remembered hooked streams. Above it, the stream that was registered least recently is forgotten.
+ */
 const MAX_REMEMBERED_STREAMS = 10_000;
 
 /**

@@ -130,13 +130,13 @@ class LeftoverRun {
     );
   }
 
-  /** Returns the members of the recorded group, unless another group has its number now. */
+  /** Returns the members of the recorded group; an empty list if another group has the same number now. */
   async #groupLeft(): Promise<readonly ProcessEntry[]> {
     const { group, start_time, worker } = this.#record;
     const members = membersOf(group, await listProcesses());
     const leader = await findProcess(group);
     if (leader !== undefined) return leader.startTime === start_time ? members : [];
-    // Without the leader, only the environment identifies the owner.
+    // If the leader has ended, only the environment of the other processes shows to which worker they belong.
     const ours = await Promise.all(members.map(async (entry) => ((await belongsTo(worker, entry.pid)) ? [entry] : [])));
     return ours.flat();
   }

@@ -153,7 +153,8 @@ export class Unit {
   get problem(): string | undefined {
     if (this.#phase.name !== "running") return undefined;
     const triedAtMs = this.#triedAtMs ?? Number.POSITIVE_INFINITY;
-    // A process that started after the failed replacement, e.g. after a crash, runs the changed files.
+    // A process that started after the failed replacement, e.g. after a crash, runs the changed files. If all processes
+    // did, the problem is over.
     return this.#processes.current.some(({ spawnedAtMs }) => spawnedAtMs < triedAtMs) ? this.#problem : undefined;
   }
 

@@ -26,7 +26,7 @@ export interface WorkerProcessOptions {
   readonly lastLines: () => readonly string[];
   /** Returns true if one of the connections has registered a function, a trigger type or a trigger. */
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
-  /** How it becomes ready and restarts. Default: a worker. */
+  /** How the process becomes ready and whether it restarts. Default: as a worker. */
   readonly kind?: ProcessKind | undefined;
   readonly observer: WorkerProcessObserver;
 }

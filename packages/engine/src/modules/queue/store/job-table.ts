@@ -258,7 +258,7 @@ export class JobTable {
     return this.unblock(job);
   }
 
-  /** Makes the first job of the group ready or delayed if it is blocked. Returns true if it was. */
+  /** Makes the first job of the group ready or delayed if it is blocked. Returns true if it was blocked. */
   unblock({ queue, principal, grp }: Pick<JobRow, "queue" | "principal" | "grp">): boolean {
     const first = grp === null ? undefined : this.#firstOfGroup.get(queue, principal, grp);
     if (first === undefined || first.state !== BLOCKED) return false;

@@ -39,8 +39,8 @@ export interface NewJob {
   /** The job does not run before this has passed. Undefined: it runs as soon as possible. */
   readonly delayMs?: number | undefined;
   /**
-   * The job does not run before the wall clock of the engine shows this time, in milliseconds since 1970. If it is set,
-   * `delayMs` is ignored.
+   * The job does not run before the wall clock of the engine shows this time, in milliseconds since 1970. If `runAt`
+   * is set, `delayMs` is ignored.
    */
   readonly runAt?: number | undefined;
   /** Jobs with a higher priority run first. */

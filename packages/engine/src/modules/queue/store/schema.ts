@@ -8,7 +8,7 @@
  * (`StoreTime`). `function` is empty if the job names none. Data is in a separate table, so that a change of state does
  * not write it again.
  *
- * `principal` is the restricted principal that made the job, and `role` its role; it is empty for trusted callers. The
+ * `principal` is the restricted principal that made the job, or empty for a trusted caller; `role` is its role. The
  * counts of queues cover all jobs; `restricted_*` and `shares` cover jobs of restricted principals, together and per
  * principal. `provider` is the restricted principal that provided the function when a restricted principal made the
  * job; no other provider's function runs it.

@@ -62,8 +62,8 @@ export interface Published {
 
 /**
  * Durable topics: each message becomes one job per subscription. A subscription is a topic and a function. It survives
- * restarts of worker and engine; messages published meanwhile wait on its queue. Messages published before the first
- * subscription wait in the topic's backlog.
+ * restarts of worker and engine; messages that are published during a restart wait on its queue. Messages published
+ * before the first subscription wait in the topic's backlog.
  *
  * The state here is newer than the state of the store while calls to the store are in progress. The store runs calls in
  * order. So no message is lost when a topic gets its first subscription: a message enters the backlog before the

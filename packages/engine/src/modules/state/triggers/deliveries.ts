@@ -172,7 +172,7 @@ export class Deliveries {
     while (this.#mayBegin) void this.#serve(this.#window.take() as Entry);
   }
 
-  /** Asks first, because an engine that was cut off from the cluster may not know what another engine has delivered. */
+  /** Asks the store first: an engine that was cut off may not know that another engine has delivered the changes. */
   async #beginIfClaimed(isClaimed: () => Promise<boolean>): Promise<void> {
     const { watcher, log } = this.#parts;
     this.#isAsking = true;

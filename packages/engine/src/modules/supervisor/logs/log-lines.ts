@@ -64,7 +64,7 @@ const NO_MARK = "0";
 async function markOf(handle: FileHandle, size: number): Promise<string> {
   const bytes = await readAt(handle, 0, Math.min(size, MARK_BYTES));
   const newline = bytes.indexOf(10);
-  // The mark would change when the line is completed.
+  // An incomplete line gives no mark, because the mark would change when the line is completed.
   if (newline < 0 && bytes.length < MARK_BYTES) return NO_MARK;
   return createHash("sha256")
     .update(newline < 0 ? bytes : bytes.subarray(0, newline))

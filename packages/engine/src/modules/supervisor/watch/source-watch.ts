@@ -82,7 +82,8 @@ interface Scan {
 }
 
 /**
- * Reports when files of a worker's folder have other content than before; a touch is no change.
+ * Reports when files of a worker's folder have other content than before. Does not report a file whose time alone
+ * changed.
  *
  * Events only say which folder to scan. Each folder is armed (registered for events) before it is read, so that each
  * change is found by that read or raises an event.
