@@ -17,7 +17,7 @@ export interface CallerAccess {
   isOwnConnection(workerId: string): boolean;
   /**
    * Returns an error if the engine may not call the function on the caller's behalf, e.g. for a job; undefined if it
-   * may. Never allowed for engine functions.
+   * may. The engine's own functions are never allowed.
    */
   deferRefusal(functionId: string): CallError | undefined;
   /**

@@ -1,12 +1,12 @@
 import { CallError, type FunctionId } from "@svc-runtime/protocol";
 import type { Call, Outcome } from "./call.ts";
 
-/** Published clients match this message. */
+/** The message must not change, because published clients compare it. */
 export function functionNotFound(id: FunctionId): CallError {
   return new CallError("function_not_found", `Function ${id} not found`, { details: { function_id: id } });
 }
 
-/** Every provider of the function is draining, or all others are overloaded. */
+/** Returns the error of a call that no provider can take: all are draining, or all that do not drain are overloaded. */
 export function noProviderAvailable(id: FunctionId, reason: "draining" | "overloaded"): CallError {
   return reason === "draining"
     ? new CallError("draining", `every worker that provides ${id} is shutting down`)

@@ -23,7 +23,7 @@ export function withoutSvc(metadata: unknown): unknown {
 
 /**
  * Returns the metadata of a call to a client that does not support jobs, with queue, id and attempt as `svc.job`.
- * Metadata that is not an object, or whose `svc` is not one, is left unchanged.
+ * If the metadata or its member `svc` is not an object, the metadata is left unchanged.
  */
 export function metadataWithJob(metadata: Payload | undefined, job: Job | undefined): Payload | undefined {
   if (job === undefined) return metadata;

@@ -26,20 +26,20 @@ export interface CallRequest {
   readonly id: InvocationId;
   readonly functionId: FunctionId;
   readonly payload: Payload;
-  /** Undefined: the function's own deadline, else `fallbackTimeoutMs`. */
+  /** If undefined, the function's own timeout applies. If the function has none, `fallbackTimeoutMs` applies. */
   readonly timeoutMs: number | undefined;
-  /** Deadline if neither the call nor the function sets one. */
+  /** Timeout if neither the call nor the function sets one. */
   readonly fallbackTimeoutMs: number;
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
   readonly metadata: Payload | undefined;
   readonly caller: Caller | undefined;
   readonly job: Job | undefined;
-  /** The principal for which the caller makes the call, if it is another. */
+  /** The principal for which the caller makes the call, if this is not the caller's own principal. */
   readonly onBehalfOf?: Principal | undefined;
   /** True for calls that finish other in-flight work. They are accepted while the engine drains. */
   readonly whileDraining: boolean;
-  /** True for a call from another node, which no third node may get. */
+  /** True for a call that came from another node. It is not passed on to a third node. */
   readonly onlyHere?: boolean | undefined;
   /** Called exactly once, possibly before `start` returns. */
   readonly onSettled: (outcome: Outcome) => void;
@@ -54,7 +54,7 @@ export interface Call
   /** Cleared when the call is settled, so that remaining references to the call do not keep the payload in memory. */
   payload: Payload;
   metadata: Payload | undefined;
-  /** The caller's, until the call is traced; then that of its own span, which the callee receives. */
+  /** Trace context that the callee receives: the caller's, or that of the call's own span if the call is traced. */
   traceparent: string | undefined;
   /** Set while the call is traced and not settled. */
   span: CallSpan | undefined;
@@ -65,11 +65,13 @@ export interface Call
   deadlineAt: number;
   effectiveTimeoutMs: number;
   settled: boolean;
-  /** A node refused it before a worker was given it, and it was sent on. That happens once. */
+  /**
+   * True if a node refused the call before a worker got it, and the call was routed again. This happens at most once.
+   */
   isRerouted: boolean;
   /**
-   * Returns, after the provider's connection has ended, whether the call certainly never left the engine. Undefined if
-   * no frame was queued before it.
+   * To be called after the provider's connection has ended: returns whether it is certain that the call never left the
+   * engine. Undefined if no other frame was queued before the call, because the call may have been sent at once.
    */
   isUnsent: (() => boolean) | undefined;
 }
@@ -83,9 +85,12 @@ export interface RemoteNode {
   readonly run: string;
   /** Name of its engine. */
   readonly name: string;
-  /** Calls in flight there, as far as is known. */
+  /** Calls in flight on that node, as far as this node knows. */
   readonly load: number;
-  /** True if it gets a call only when no other node can run it: it may still have the last worker of a function. */
+  /**
+   * True if the node is draining. It still gets a call if no other node can run it, because it may have the last worker
+   * of a function.
+   */
   readonly isDraining: boolean;
 }
 
@@ -101,7 +106,10 @@ export interface Provider {
   readonly inFlight: number;
   /** True if it gets a call only when no other provider can run it (`WorkerStandby`). */
   readonly isStandby: boolean;
-  /** True if it gets only calls that finish other in-flight work, and those only if no other provider can run them. */
+  /**
+   * True if the provider is leaving. It gets a call only if two conditions hold: the call finishes other in-flight
+   * work, and no other provider can run it.
+   */
   readonly isLeaving?: boolean;
   /** Set for a worker that is connected to another node. */
   readonly remote?: RemoteNode | undefined;

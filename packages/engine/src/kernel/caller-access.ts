@@ -30,7 +30,7 @@ function accessOfSession(
       visibleDirectory(directory, { workerId, mayCall: (id) => refusalToList(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
     isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, sessions.byId(id)),
-    // A deferred call does not go through the middleware.
+    // A deferred call does not go through the middleware, so a function that requires the middleware is refused too.
     deferRefusal: (functionId) =>
       forbidden(refusalToDefer(functionId, access, registry) ?? refusalToSee(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {

@@ -5,8 +5,8 @@ export interface Clock {
   /** Milliseconds from an arbitrary start; never goes back. For deadlines and durations. */
   monotonic(): number;
   /**
-   * The monotonic clock's start on the wall clock, as precisely as the system knows it. Optional: `now` counts whole
-   * milliseconds only. Does not follow jumps.
+   * Wall-clock time at which the monotonic clock was 0, with fractions of a millisecond, which `now` does not have.
+   * Does not change when the wall clock jumps. Undefined if it is not known.
    */
   readonly originMs?: number;
   /**
@@ -47,9 +47,10 @@ export function every(clock: Clock, ms: number, action: () => void): () => void 
 const CORRECTION_MS = 3_600_000;
 
 /**
- * Returns a clock for measuring ages, in milliseconds since 1970: the wall clock, but in the first hour after a jump
- * forward the time without the jump. So a clock that is wrong for a while expires nothing early, and one that was wrong
- * at start keeps nothing indefinitely. The hour begins with the first call after the jump.
+ * Returns a clock for measuring ages, in milliseconds since 1970. It follows the wall clock, but ignores a jump forward
+ * for one hour. So nothing expires early if the wall clock is wrong for less than an hour. After the hour, the jump
+ * counts as a correction of a clock that was wrong before, so that entries do not stay indefinitely. The hour begins
+ * with the first call after the jump.
  */
 export function ageClock(clock: Clock): () => number {
   let offset = clock.now() - clock.monotonic();

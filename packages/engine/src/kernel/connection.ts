@@ -24,14 +24,16 @@ import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 /** Maximum size of a registration frame, in bytes: registrations are stored, listed and forwarded. */
 const MAX_REGISTRATION_BYTES = 1024 * 1024;
 /**
- * Above either limit a worker gets no further calls (`worker_overloaded`), and is not read from until it catches up.
+ * If a worker's send queue reaches one of these limits, two things happen until it is shorter: the worker gets no
+ * further calls (`worker_overloaded`), and the engine does not read its socket.
  */
 const MAX_QUEUED_FRAMES = 4_096;
 const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
 /**
- * From this size on, large answers to the worker's own calls are dropped. Larger than the limit for calls, because the
- * functions have run, and a worker that reads may have many answers under way: bytes count as queued until the socket
- * has taken all that was written with them.
+ * If this many bytes are queued, large results of the worker's own calls are dropped. The limit is higher than the
+ * limit for calls for two reasons. The functions have already run. And even a worker that reads quickly may have many
+ * results in the queue, because bytes count as queued until the socket has accepted everything that was written
+ * together with them.
  */
 const MAX_QUEUED_ANSWER_BYTES = 4 * MAX_QUEUED_BYTES;
 /** A worker whose queue stays over the limit for this long is disconnected, in milliseconds. */
@@ -41,7 +43,8 @@ const BACKPRESSURE_CHECK_MS = 50;
 /** Small frames are cheaper to handle as text than as bytes. */
 const SMALL_FRAME_BYTES = 2_048;
 /**
- * "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does.
+ * "Service restart". Every published client reconnects after this code. After 1000 or 1001, the published Python client
+ * does not reconnect.
  */
 const CLOSE_SERVICE_RESTART = 1012;
 
@@ -64,12 +67,12 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #ports: ConnectionPorts;
   readonly #socket: FrameSocket;
-  // Created for the first counted registration: most trusted connections never need it.
+  // Created when the first registration must be counted, because most trusted connections never need it.
   #registrations: RegistrationBudget | undefined;
   #lastHeardAt: number;
   /**
-   * Since the last heartbeat. Reading the clock at each frame would cost as much as finding the call that the frame
-   * belongs to.
+   * Whether a frame arrived since the last heartbeat. The time is not stored, because reading the clock at each frame
+   * would cost as much as finding the call that the frame belongs to.
    */
   #wasHeard = false;
   #beats = 0;
@@ -173,7 +176,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     try {
       this.session.receive(message);
     } catch (error) {
-      // A defect of the engine. It must not end more than this frame: other workers live in the same process.
+      // This is a defect of the engine. It must affect this frame only, because all workers depend on this process.
       this.session.log.error("a frame could not be handled", { messageType: message.type, error });
       this.session.sendError(
         new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"),
@@ -207,7 +210,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     return () => {
       if (resumed) return;
       resumed = true;
-      // While reading was paused, the peer could not be heard.
+      // While reading was paused, no frame of the peer could arrive. So its silence begins to count now.
       this.onAlive();
       if (--this.#pauses === 0) this.#socket.resume();
     };
@@ -222,8 +225,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   /**
-   * The peer does not read its socket. Reading from it stops as well, so that results of its own calls cannot pile up,
-   * and resumes when its queue has room.
+   * Called when the peer reads its socket too slowly. Stops reading from the peer, so that it cannot make calls whose
+   * results would pile up. Reading resumes when the send queue has room.
    */
   #applyBackpressure(): void {
     if (this.#fullSince !== undefined) return;
@@ -249,7 +252,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
 
   /** Called every 2.5 s: disconnects a silent peer, and pings it at every fourth call. */
   beat(): void {
-    // While reading is paused nothing can be heard. The stall limit or the hook's timeout applies then.
+    // While reading is paused, no frame of the peer can arrive, so its silence does not count. The pause itself is
+    // limited: by STALLED_AFTER_MS if the queue is full, or by the timeout of the registration hook that is waited for.
     if (this.#pauses > 0) {
       this.#lastHeardAt = this.#ports.clock.monotonic();
       return;

@@ -1,17 +1,17 @@
 import type { Clock } from "./clock.ts";
 
-/** Maximum delay of a deadline, in milliseconds. */
+/** Duration of one bucket, in milliseconds. */
 const TICK_MS = 50;
 
 /** An item with a deadline; a node in its bucket's ring. */
 export interface DeadlineItem<Item> {
   readonly deadlineAt: number;
-  /** Neighbours in the bucket; undefined while the item is in none. Written by `DeadlineBuckets` alone. */
+  /** Neighbours in the bucket; undefined while the item is in no bucket. Only `DeadlineBuckets` writes these fields. */
   earlier: Item | Bucket<Item> | undefined;
   later: Item | Bucket<Item> | undefined;
 }
 
-/** A ring of items that are due in the same 50 ms. The bucket itself closes the ring. */
+/** A circular list of the items that are due in the same 50 ms. The bucket itself is a node between last and first. */
 interface Bucket<Item> {
   readonly tick: number;
   earlier: Item | Bucket<Item>;
@@ -19,9 +19,10 @@ interface Bucket<Item> {
 }
 
 /**
- * DeadlineBuckets without one timer each. Items are in buckets of 50 ms, and one timer sweeps the buckets while there are
- * any. Adding and removing only relink neighbours. A Set would be simpler, but a long-lived one that is written at each
- * call leaves old tables that keep young objects alive until the next full collection.
+ * Deadlines of many items with one timer. Items are in buckets of 50 ms, and the timer sweeps the buckets while there
+ * are any. Adding or removing an item only changes the links of its neighbours. A Set per bucket would be simpler. But
+ * a long-lived Set that is written at each call leaves old tables in the heap, which keep young objects alive until the
+ * next full garbage collection.
  */
 export class DeadlineBuckets<Item extends DeadlineItem<Item>> {
   readonly #clock: Clock;
@@ -57,8 +58,8 @@ export class DeadlineBuckets<Item extends DeadlineItem<Item>> {
     later.earlier = earlier;
     item.earlier = undefined;
     item.later = undefined;
-    // The item was alone, so the bucket is empty: delete it, so that rare deadlines cannot pile up. Keep the latest
-    // one, which fills again at once.
+    // The item was the only one in its bucket. Delete the empty bucket, so that empty buckets cannot pile up. But keep
+    // the bucket that was used last, because the next item probably belongs to it.
     if (earlier === later && isBucket(earlier) && earlier !== this.#latest) this.#buckets.delete(earlier.tick);
   }
 
@@ -69,7 +70,8 @@ export class DeadlineBuckets<Item extends DeadlineItem<Item>> {
     bucket.earlier = bucket;
     bucket.later = bucket;
     this.#buckets.set(tick, bucket);
-    // The former latest bucket may be empty.
+    // `remove` does not delete the latest bucket when it becomes empty. Delete it now, because it is no longer the
+    // latest.
     const before = this.#latest;
     if (before !== undefined && before.later === before) this.#buckets.delete(before.tick);
     return bucket;
@@ -98,8 +100,8 @@ export class DeadlineBuckets<Item extends DeadlineItem<Item>> {
 
   #dueBuckets(now: number): Bucket<Item>[] {
     const due: Bucket<Item>[] = [];
-    // After a long pause (a suspended laptop) more ticks have passed than there are buckets: iterate over the
-    // buckets instead.
+    // After a long pause (e.g. of a suspended laptop) more ticks have passed than there are buckets. Iterating over the
+    // buckets is faster then.
     if (now - this.#nextTick > this.#buckets.size) {
       for (const bucket of this.#buckets.values()) if (bucket.tick <= now) due.push(bucket);
       return due.sort((a, b) => a.tick - b.tick);

@@ -25,7 +25,7 @@ function clause(
     const known = membersAt(jsonSchemaOf(schema), issue.path, value);
     return `${where}: ${issue.keys.map((name) => `unknown member \`${name}\`${didYouMean(name, known)}`).join("; ")}`;
   }
-  // A schema's own message may say more than that the value is missing.
+  // Only zod's default messages are replaced, because a schema's own message may say more than "is missing".
   if (/^Invalid (?:input|option|discriminator)/.test(issue.message) && isMissing(value, issue.path))
     return `${where}: is missing`;
   return `${where}: ${issue.message}`;

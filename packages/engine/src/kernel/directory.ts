@@ -12,12 +12,12 @@ export interface FunctionView extends FunctionListing {
 /** A connected worker or a module of the engine. */
 export type WorkerView = WorkerListing;
 
-/** Returns whether the worker is a published client: a connection that declared none of our features. */
+/** Returns whether the worker is a published client: a connection that declared no optional feature of our protocol. */
 export function isPublishedClient({ kind, features }: Pick<WorkerView, "kind" | "features">): boolean {
   return kind !== "module" && features.length === 0;
 }
 
-/** The fields that are read for every worker every few seconds. */
+/** The few fields of a worker that `eachWorker` passes on. They are read for all workers every few seconds. */
 export interface WorkerLoad
   extends Pick<
     WorkerView,
@@ -35,13 +35,13 @@ export interface TriggerView extends TriggerListing {
 export interface TriggerTypeView {
   readonly id: string;
   readonly description: string;
-  /** The worker that serves it. */
+  /** The worker that serves the trigger type. */
   readonly worker_name: string;
-  /** All workers that provide it: the first one serves, the others are standbys in this order. */
+  /** All workers that provide the trigger type: the first one serves it, the others are standbys in this order. */
   readonly workers: readonly { readonly id: string; readonly name: string }[];
   readonly trigger_request_format: unknown;
   readonly call_request_format: unknown;
-  /** The engine checks the config of bindings by `trigger_request_format`. */
+  /** True if the engine validates the config of bindings against `trigger_request_format`. */
   readonly validated: boolean;
   /** Why `trigger_request_format` cannot be enforced although enforcement was requested. */
   readonly format_problem: string | null;
@@ -56,13 +56,15 @@ export interface Counters {
   readonly functions: number;
   readonly triggers: number;
   readonly workers: number;
-  /** User-defined streams with items or subscribers. Deletions are counted a little later. */
+  /** User-defined streams with items or subscribers. A stream that loses its last item is subtracted a little later. */
   readonly streams: number;
 }
 
 export interface DirectoryChange {
-  /** `stream`: a user-defined stream that got its first item or subscriber, or lost its last. */
-  /** `registrations`: what a worker registered, with the id of the worker. */
+  /**
+   * `stream`: a user-defined stream that got its first item or subscriber, or lost its last one. `registrations`: a
+   * worker registered something; `id` is the id of the worker.
+   */
   readonly kind: "worker" | "registrations" | "function" | "trigger" | "stream";
   readonly id: string;
   /** `removed`: the id is no longer listed. */
@@ -74,14 +76,14 @@ export interface Directory {
   functions(): readonly FunctionView[];
   functionById(id: string): FunctionView | undefined;
   /**
-   * Returns whether a worker or module of this node provides the function, not only one of another node or one that is
-   * leaving.
+   * Returns whether a worker or module of this node provides the function. Workers of other nodes and leaving workers
+   * do not count.
    */
   isProvidedHere(id: string): boolean;
   workers(): readonly WorkerView[];
   /**
-   * Visits workers one at a time: ten thousand views at once would stay in the heap too long. `visit` must not change
-   * anything.
+   * Calls `visit` for each worker. It makes no list, because the views of ten thousand workers would stay in the heap
+   * too long. `visit` must not change anything.
    */
   eachWorker(visit: (worker: WorkerLoad) => void): void;
   workerById(id: string): WorkerView | undefined;

@@ -4,11 +4,11 @@ import type { Principal } from "../access/principal.ts";
 /** Validates values against a format that a worker registered. */
 export interface FormatCheck {
   /**
-   * False while validation is not requested; `problemOf` is not called then. Read at each call, since the config may
-   * change.
+   * Returns false while validation is not requested; then `problemOf` must not be called. Read at each call, because
+   * the config may change.
    */
   isOn(): boolean;
-  /** Why the format cannot be enforced. Undefined if it can, or while enforcement is not requested. */
+  /** Why the format cannot be enforced. Undefined if it can be enforced, or while enforcement is not requested. */
   readonly problem: string | undefined;
   /** Returns why the payload does not match, or undefined. `what` begins the message, e.g. a function's id. */
   problemOf(payload: Payload, what: string): CallError | undefined;
@@ -16,9 +16,9 @@ export interface FormatCheck {
 
 export interface FormatRequest {
   readonly format: unknown;
-  /** The registration's own choice; undefined: the engine's setting applies. */
+  /** Whether the registration requests validation. If undefined, the engine's setting applies. */
   readonly wanted: boolean | undefined;
-  /** The principal that registers the format. The formats of a restricted one share a time budget. */
+  /** The principal that registers the format. All formats of a restricted principal share a time budget. */
   readonly principal: Principal;
 }
 

@@ -25,11 +25,12 @@ export interface FrameSocket {
   /** False after either side has begun to close. Frames sent then are dropped. */
   readonly isOpen: boolean;
   /**
-   * Tracks the frame that is sent next. Returns a function that says, after the connection has ended, whether that
-   * frame certainly never left the process. Returns undefined if no frame is queued before it.
+   * Tracks the frame that is sent next. Returns a function to call after the connection has ended: it returns whether
+   * it is certain that the frame never left the process. Returns undefined if no other frame is queued now, because the
+   * next frame may be sent at once.
    */
   trackNextFrame(): (() => boolean) | undefined;
-  /** Calls `listener` once, when all frames queued now have been passed on. */
+  /** Calls `listener` once, when all frames queued now have been passed to the operating system. */
   onceDrained(listener: () => void): void;
   /** Pauses and resumes reading. The peer's writes wait meanwhile. */
   pause(): void;

@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 const BEAT_EVERY_MS = 2_500;
 /** A ping is sent at every fourth heartbeat: every 10 s. */
 export const BEATS_PER_PING = 4;
-/** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
+/** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at each beat, so within 25 s. */
 export const DEAD_AFTER_MS = 22_500;
 /**
  * Number of parts that connections are spread over, so that ten thousand pings are not sent in one turn of the event
@@ -30,7 +30,7 @@ export class Heartbeat {
   }
 
   add(connection: Beating): void {
-    // The part that was just served, so that the first beat comes after a whole interval.
+    // Add the connection to the part that was served last, so that its first beat comes after a whole interval.
     this.#parts[(this.#next + PARTS - 1) % PARTS]?.add(connection);
     if (!this.#running) this.#arm();
   }

@@ -21,7 +21,9 @@ interface OwnershipParts {
 /** A connection that registers an id, or another node on behalf of its trusted workers. */
 type Registrar = Pick<Session, "principal" | "access">;
 
-/** Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them. */
+/**
+ * Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them.
+ */
 export class IdOwnership {
   readonly #parts: OwnershipParts;
 
@@ -29,7 +31,7 @@ export class IdOwnership {
     this.#parts = parts;
   }
 
-  /** Returns why the session of a restricted connection may not register the function, because its id is reserved. */
+  /** Returns a reason if the function id is reserved, so that the restricted connection may not register it. */
   reservationProblem(id: FunctionId, { access, principal }: Session): string | undefined {
     return this.#parts.reservedIds.refusalOfFunction(id, access?.grants.prefix, principal.id);
   }
@@ -50,13 +52,13 @@ export class IdOwnership {
       ?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
     if (isTaken) return `${id} belongs to another principal`;
     if (this.#parts.reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
-    // Ids below the prefix of a connection are its own.
+    // Ids with the prefix of a connection belong to its principal in any case.
     return session.access?.grants.prefix === undefined ? this.#refusalOfUnknown(id) : undefined;
   }
 
   /**
    * Like `claimFunction`, for a trigger type. Without this check a standby provider would get all bindings of another
-   * principal as soon as that one disconnects.
+   * principal as soon as the other principal's provider disconnects.
    */
   claimTriggerType(id: TriggerTypeId, session: Registrar): string | undefined {
     const providers = this.#parts.triggers.entriesOf(id).map(({ provider }) => provider);
@@ -92,8 +94,9 @@ export class IdOwnership {
   }
 
   /**
-   * SDKs unregister everything at shutdown, so an id whose connection ends within the minute stays reserved. A
-   * connection that takes longer to finish its last calls has no functions left, so its ids stay reserved too.
+   * Calls `release` after a minute, unless the worker shuts down: SDKs unregister everything at shutdown, and the ids
+   * of a stopped worker must stay reserved. There are two signs of a shutdown: the connection ends within the minute,
+   * or it has no functions left after the minute, because it only finishes its last calls.
    */
   #releaseLater(session: Session, release: () => void): void {
     if (!session.principal.isTrusted) return;

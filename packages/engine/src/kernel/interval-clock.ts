@@ -11,8 +11,8 @@ export const JUMP_MS = 1_000;
  *
  * A duration that must survive a restart (a delay, a time to live, a retention) is measured by the monotonic clock
  * while the engine runs. `store/log-clock.ts` does this for stores. Code that keeps wall-clock times in memory adds the
- * `byMs` of each jump to them. On systems whose monotonic clock stops during sleep (Linux, macOS), sleep counts as a
- * jump.
+ * `byMs` of each jump to these times. On systems whose monotonic clock stops during sleep (Linux, macOS), sleep counts
+ * as a jump.
  */
 export class IntervalClock implements Clock {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class IntervalClock implements Clock {
     const now = this.#clock.now();
     const byMs = Math.round(now - this.#clock.monotonic() - this.#offset);
     if (Math.abs(byMs) >= JUMP_MS) {
-      // Rounded, so that the sum of the reported jumps stays exact.
+      // The rounded number is added, because that is what is reported. So the reported jumps have the exact sum.
       this.#offset += byMs;
       this.#onJump(byMs);
     }

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * A schema or a function that creates it. An idle engine has some hundred functions that are never called, and a schema
- * takes 2 KB for each of its members.
+ * A schema or a function that creates it on first use. This saves memory: some hundred functions of an engine may never
+ * be called, and a schema takes 2 KB for each of its members.
  */
 export type LazySchema<Schema extends z.ZodType> = Schema | (() => Schema);
 
@@ -21,7 +21,7 @@ export function schemaOf<Schema extends z.ZodType>(source: LazySchema<Schema>): 
 
 const jsonSchemas = new WeakMap<z.ZodType, z.core.JSONSchema.BaseSchema>();
 
-/** Returns the JSON Schema; creates it on first use. Many functions are never listed with their formats. */
+/** Returns the JSON Schema. Creates it on first use, because many functions are never listed with their formats. */
 export function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   let found = jsonSchemas.get(schema);
   if (found === undefined) {

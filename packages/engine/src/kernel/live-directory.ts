@@ -139,7 +139,7 @@ export class LiveDirectory implements Directory {
     return { functions, triggers, workers, streams: this.#streams.userStreams };
   }
 
-  /** Returns whether a connected worker provides the function, not only modules of the engine. */
+  /** Returns whether at least one provider of the function is a worker and not a module. */
   #isOfWorker({ registrations }: FunctionEntry): boolean {
     return registrations.some(({ provider }) => !provider.builtIn);
   }
@@ -288,7 +288,7 @@ function isGoing({ isLeaving, remote }: Provider): boolean {
   return isLeaving === true || remote?.isDraining === true;
 }
 
-/** Returns the first part of the id for a worker that has not introduced itself yet. */
+/** Returns the worker's name, or the first part of the id if the worker has not introduced itself yet. */
 function nameOf(name: string, id: string): string {
   return name === "" ? (id.split("::")[0] ?? id) : name;
 }

@@ -1,8 +1,8 @@
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Levels: debug is frames, info is lifecycle, warn is a problem that the engine handled, error is a broken promise of
- * the engine. A message is a constant sentence; variable facts are fields.
+ * Levels. `debug`: single connections and frames. `info`: starts, stops and changes. `warn`: a problem that the engine
+ * handled. `error`: the engine failed to do its work. A message is a constant sentence; variable facts are fields.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;

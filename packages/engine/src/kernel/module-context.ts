@@ -125,7 +125,7 @@ export class ModuleContexts {
         ports.router.call(functionId as FunctionId, payload, {
           ...options,
           caller,
-          // While the engine drains, modules only finish work that they have accepted before.
+          // Calls of modules are accepted while the engine drains, because modules then only finish accepted work.
           whileDraining: true,
         }),
       provideFunction: (spec) => scope.add(provideFunction(spec as FunctionSpec<unknown>, provider, ports.registry)),

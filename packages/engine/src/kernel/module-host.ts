@@ -33,9 +33,9 @@ export interface ModuleState {
 }
 
 interface Start {
-  /** Resolves with whether it failed. */
+  /** Resolves with true if the start failed. */
   readonly hasFailed: Promise<boolean>;
-  /** `restart` waits for it: the module is started again if it fails. */
+  /** True if `restart` waits for this start. If the start fails, `restart` repeats it. */
   isRepeated: boolean;
 }
 
@@ -50,7 +50,7 @@ interface Running {
   readonly startedAtMs: number;
 }
 
-/** Time limit for stopping a module, in milliseconds. Its signal is aborted then. */
+/** Time limit for stopping a module, in milliseconds. After it, the module's signal is aborted. */
 const STOP_GRACE_MS = 10_000;
 
 /** Pause between two attempts to start a module again, in milliseconds. */
@@ -63,19 +63,19 @@ export class ModuleHost {
   readonly #contexts: ModuleContexts;
   readonly #dataDir: string;
   readonly #clockOf: (module: string) => Clock;
-  /** By instance. */
+  /** Running modules by instance name. */
   readonly #running = new Map<string, Running>();
   readonly #failed = new Map<
     string,
     { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
   >();
-  /** Starts that are under way, and stops before a new start, by instance. */
+  /** Starts in progress, by instance name. If the module ran before, its start begins with its stop. */
   readonly #starting = new Map<string, Start>();
   /** Errors of starts that `restart` repeats. */
   readonly #repeated = new WeakSet<Error>();
-  /** Instances that are started again until that succeeds. */
+  /** Names of the instances whose start is repeated until it succeeds. */
   readonly #startingAgain = new Set<string>();
-  /** What should run, by instance. */
+  /** The modules that should run, by instance name. */
   #requested: ReadonlyMap<string, ModuleRequest> = new Map();
   #isEnding = false;
 
@@ -125,13 +125,13 @@ export class ModuleHost {
   }
 
   /**
-   * Starts, reconfigures and stops modules until exactly the requested ones run. Returns one message for each module
-   * that could not be started; the others run, or are started again.
+   * Starts, reconfigures and stops modules until exactly the requested modules run. Returns one message for each module
+   * that could not be started. The other modules run, or `restart` repeats their start.
    */
   async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
     const wanted = new Map(requests.map((request) => [instanceOf(request), request]));
     this.#requested = wanted;
-    // A restart may be under way.
+    // Wait for restarts that are in progress.
     while (this.#starting.size > 0) await Promise.all(this.#startsUnderWay());
     const gone = [...this.#running.values()].filter(({ instanceName }) => !wanted.has(instanceName));
     for (const running of gone.reverse()) await this.#stop(running);
@@ -148,10 +148,10 @@ export class ModuleHost {
       } catch (error) {
         if (error instanceof NotWanted) continue;
         const reason = (error as Error).message;
-        // The reason is written for users; the stack only helps developers of the module.
+        // The reason is written for users. The stack helps only developers of the module, so it is logged separately.
         this.#ports.log.error("a module could not be started", { module: instanceOf(request), reason });
         this.#ports.log.debug("why a module could not be started", { module: instanceOf(request), error });
-        // `restart` was called meanwhile: its store has ended, so that says nothing about the next attempt.
+        // `restart` was called during this start and repeats it, so this failure is not final.
         if (this.#repeated.has(error as Error)) continue;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#ports.clock.now() });
         problems.push(`${instanceOf(request)}: ${reason}`);
@@ -161,10 +161,10 @@ export class ModuleHost {
   }
 
   /**
-   * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. A start
-   * that is under way is awaited before, also one that fails: perhaps because of what the module is started again for.
-   * Ends if the module is not requested any more. Meanwhile calls of the functions of a module that ran fail with
-   * `draining`.
+   * Stops a module and starts it again with the config that is requested at that time. Repeats a failed start until it
+   * succeeds, or until the module is no longer requested. Waits first for a start that is in progress. If that start
+   * fails, it is repeated too, because the cause may be the same as the cause of this restart. Calls of the module's
+   * functions fail with `draining` in the meantime.
    */
   async restart(instanceName: string): Promise<void> {
     const starting = this.#starting.get(instanceName);
@@ -197,14 +197,14 @@ export class ModuleHost {
     for (;;) {
       const request = this.#requested.get(instanceName);
       if (request === undefined || this.#isEnding || this.#running.has(instanceName)) return;
-      // A new configuration may be starting it.
+      // `apply` may be starting the module with a new config.
       const starting = this.#starting.get(instanceName);
       const hasFailed = starting === undefined ? !(await this.#triesAgain(request)) : await starting.hasFailed;
       if (hasFailed) await new Promise<void>((resolve) => this.#ports.clock.after(RESTART_MS, resolve));
     }
   }
 
-  /** Resolves with whether the module runs, or is not to run any more. */
+  /** Resolves with true if no further attempt is needed: the module runs, or it should no longer run. */
   async #triesAgain(request: ModuleRequest): Promise<boolean> {
     const instanceName = instanceOf(request);
     try {
@@ -232,7 +232,7 @@ export class ModuleHost {
     for (const running of [...this.#running.values()].reverse()) await this.#stop(running);
   }
 
-  /** Waits for the starts that are under way. One that takes longer stops its module itself. */
+  /** Waits up to STOP_GRACE_MS for starts in progress. A start that takes longer stops its module itself at its end. */
   async #awaitStarts(): Promise<void> {
     const starts = this.#startsUnderWay();
     if (starts.length === 0) return;
@@ -303,7 +303,7 @@ export class ModuleHost {
     const log = ports.log.with({ module: instanceName });
     const provider = new ModuleProvider(instanceName, log, ports);
     let running: Running;
-    // The folder was moved away: starting would create a new one in its place and block moving it back.
+    // If the folder was moved away, a start would create a new folder in its place. Then it could not be moved back.
     if (!existsSync(this.#dataDir))
       throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
     try {
@@ -372,7 +372,7 @@ export class ModuleHost {
   }
 }
 
-/** The module was started, but is not to run any more. */
+/** Thrown by a start if the module should no longer run. */
 class NotWanted extends Error {}
 
 function instanceOf(request: ModuleRequest): string {

@@ -13,7 +13,7 @@ import { publishedResult } from "./published-results.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
-/** Maximum number of unknown members that are checked: a payload with more has other problems than typos. */
+/** Maximum number of unknown members that are checked for typos. A payload with more of them has other problems. */
 const MAX_CHECKED = 50;
 /** Maximum number of calls in flight in one module. */
 const MAX_CALLS_HELD = 10_000;
@@ -22,7 +22,7 @@ export interface ModuleProviderPorts extends CallerAccessPorts {
   readonly router: Router;
 }
 
-/** Stands for the connection of a module, or of the engine, that calls a function. */
+/** Used instead of a session if the caller is a module or the engine, because these have no session. */
 const ENGINE = { principal: TRUSTED, isPublishedClient: false };
 
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
@@ -138,7 +138,7 @@ export function moduleWorkerId(name: string): string {
   return MODULE_ID_OPENING + name;
 }
 
-/** Returns whether the id is a module's; a module has no connection. */
+/** Returns whether the worker id is the id of a module. */
 export function isModule(workerId: string): boolean {
   return workerId.startsWith(MODULE_ID_OPENING);
 }
@@ -162,7 +162,7 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
       details: { function_id: spec.id },
     });
   if (parsed.success) return { value: parsed.data };
-  // A call without a payload uses the defaults, if every member has one.
+  // A call without a payload is parsed like `{}`. This succeeds if no member of the payload is required.
   const defaults = value === null ? schema.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
   return new CallError(
@@ -175,14 +175,14 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
 }
 
 /**
- * Removes members whose names begin with `_`: clients add them to payloads, e.g. `_caller_worker_id`, and no function
- * defines them.
+ * Removes members whose names begin with `_`, because clients add such members to payloads, e.g. `_caller_worker_id`.
+ * No function defines a member with such a name.
  */
 function withoutExtras(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value);
   const own = entries.filter(([name]) => !name.startsWith("_"));
-  // Assigning `__proto__` would not create a member, but it begins with `_` and is left out.
+  // The member `__proto__`, which would need special care, is left out too, because its name begins with `_`.
   return own.length === entries.length ? value : Object.fromEntries(own);
 }
 
@@ -199,8 +199,8 @@ function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>):
 }
 
 /**
- * Returns one clause for each member of `value` that is unknown to `schema` and close to a known name; undefined
- * without such a member.
+ * Returns one clause for each member of `value` that `schema` does not define and whose name is close to a defined one.
+ * Returns undefined if there is no such member.
  */
 function misspeltMembers(schema: z.ZodType, value: unknown): string | undefined {
   const shape = (schema as { readonly shape?: object }).shape;

@@ -1,7 +1,9 @@
 import type { Scope } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 
-/** Wraps the hub for one module: everything that it provides ends with its scope. */
+/**
+ * Returns the streams for one module. Everything that the module provides through them ends with the module's scope.
+ */
 export function moduleStreams(hub: Streams, scope: Scope): Streams {
   return {
     provideSystemStream(spec) {

@@ -42,8 +42,8 @@ export interface Module<Config = unknown> {
 
 export interface RunningModule<Config = unknown> {
   /**
-   * Applies a config that was already parsed. Returns `restart` if the change needs a restart of the module; without
-   * `reconfigure` every change does. The engine then stops the module and starts it with the new config.
+   * Applies a config that was already parsed. Returns `restart` if the change needs a restart of the module: then the
+   * engine stops the module and starts it with the new config. Without `reconfigure`, every change needs a restart.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most modules accept every config and return nothing
   reconfigure?(next: Config): Awaitable<void | "restart">;
@@ -109,11 +109,13 @@ export interface HandlerContext {
 export interface FunctionSpec<Input> {
   readonly id: string;
   readonly summary: string;
-  /** Hidden in lists and counts unless internal functions are requested: an alias of another function. */
+  /**
+   * True for an alias of another function. It is hidden in lists and counts unless internal functions are requested.
+   */
   readonly internal?: boolean;
   /**
-   * True if consoles and CLI commands call it again and again, or wait in it until something happens. Such calls are in
-   * no metrics and traces.
+   * True if consoles and CLI commands call the function repeatedly, or wait in a call until something happens. Such
+   * calls are not recorded in metrics and traces.
    */
   readonly polled?: boolean;
   /**
@@ -147,39 +149,43 @@ export interface TriggerBinding<Settings> {
   readonly functionId: FunctionId;
   readonly settings: Settings;
   /**
-   * The principal that registered the trigger: the trusted one if a trusted worker did, else the first. If two bindings
-   * conflict, the trusted one wins, independent of their order. May change while the binding exists.
+   * The principal that registered the trigger. If several did, it is the trusted principal if there is one, and the
+   * first one otherwise. If two bindings conflict, the binding of the trusted principal wins, independent of their
+   * order. May change while the binding exists.
    */
   readonly principal: Principal;
   /** Calls `listener` when `principal` has changed. There is one listener at a time. */
   onPrincipalChange(listener: () => void): Undo;
   /**
-   * The last worker that registered the trigger has disconnected and may come back. The trigger is out of service
-   * meanwhile, even if another worker provides the function.
+   * True if the last worker that registered the trigger has disconnected and may come back. Until then, the trigger is
+   * out of service, even if another worker provides the function.
    */
   readonly isAway: boolean;
   /**
-   * The last trusted worker that registered the trigger has disconnected and may come back. Unlike with `isAway`, a
-   * restricted worker that registered it may be connected.
+   * True if the last trusted worker that registered the trigger has disconnected and may come back. Unlike with
+   * `isAway`, a restricted worker that registered the trigger may still be connected.
    */
   readonly awaitsOwner: boolean;
-  /** Only workers of other nodes registered the trigger, so their node has it as well. */
+  /**
+   * True if only workers of other nodes registered the trigger. The nodes of these workers have the binding as well.
+   */
   readonly isElsewhere: boolean;
   /** Calls `listener` when `awaitsOwner` has changed. There is one listener at a time. */
   onAwayChange(listener: () => void): Undo;
   /**
-   * Read it in the undo of `bind`. `withdrawn`: no worker registers the trigger any more. `lapsed`: its worker did not
-   * come back in time. Undefined while the binding exists: then only this module released it.
+   * Why the binding has ended. For use in the undo of `bind`. `withdrawn`: no worker registers the trigger any more.
+   * `lapsed`: its worker did not come back in time. Undefined if the binding still exists: then `bind` is undone for
+   * another reason, e.g. because this module stops.
    */
   readonly ended: "withdrawn" | "lapsed" | undefined;
   /**
-   * Read it in the undo of `bind` and when `principal` has changed. True if the last trusted worker unregistered the
-   * trigger itself. False if that worker disconnected, or if the config no longer has the trigger.
+   * True if the last trusted worker unregistered the trigger itself. False if that worker disconnected, or if the
+   * config no longer has the trigger. For use in the undo of `bind` and when `principal` has changed.
    */
   readonly isGivenUp: boolean;
   /**
-   * Returns an error if none of the registering principals may see the function's result; undefined if one may. For
-   * triggers that show it.
+   * Returns an error if none of the registering principals may see the result of the function; undefined if one of them
+   * may. For trigger types that pass the result on, e.g. `http`.
    */
   callRefusal(functionId: string): CallError | undefined;
   /**
@@ -213,11 +219,11 @@ export interface TriggerSpec<Settings> {
   readonly type: string;
   readonly summary: string;
   /**
-   * True if the triggers of workers at other nodes of a cluster are bound here as well, because what they wait for may
-   * happen at any node but happens at one only, e.g. an HTTP request. Default: they are bound at their worker's node.
+   * True if each node of a cluster binds the triggers of all nodes. Needed if an event can arrive at any node, but only
+   * at one of them, e.g. an HTTP request. Default: a trigger is bound only at the node of its worker.
    */
   readonly onEveryNode?: boolean;
-  /** Parses a binding's `config`. One that does not match is refused with `trigger_registration_failed`. */
+  /** Parses a binding's `config`. A config that does not match is refused with `trigger_registration_failed`. */
   readonly settings: z.ZodType<Settings>;
   /** Activates the binding. If it throws, the binding is refused with the thrown message. */
   bind(binding: TriggerBinding<Settings>): Undo;
@@ -229,8 +235,8 @@ export interface DelegatedCall {
   readonly id: string;
   readonly functionId: FunctionId;
   /**
-   * The principal that the module's resources are counted for: the function's, or the caller's if only the caller is
-   * restricted.
+   * The principal whose quotas the call uses: the principal of the function, or that of the caller if only the caller
+   * is restricted.
    */
   readonly principal: Principal;
   /** As received; not yet known to be JSON. */
@@ -295,18 +301,19 @@ export type ChannelItem =
 
 /** The reading end of a channel, in a module. */
 export interface ChannelReader {
-  /** Returns the next item in order, or undefined at the end; see `ended` then. One read at a time. */
+  /** Returns the next item in order, or undefined at the end; `ended` then says why. Only one read at a time. */
   read(): Promise<ChannelItem | undefined>;
   /** Leaves the channel: waiting items are dropped and the writer's end is closed. */
   cancel(): void;
-  /** Set when everything was read. `finished`: the writer ended the stream. `aborted`: the stream is incomplete. */
+  /** `open` until all items are read. `finished`: the writer ended the stream. `aborted`: the stream is incomplete. */
   readonly ended: "open" | "finished" | "aborted";
 }
 
 /** The writing end of a channel, in a module. */
 export interface ChannelWriter {
   /**
-   * Adds an item. Resolves when there is room for another one, with false if the reader has left. One write at a time.
+   * Adds an item. Resolves with true when there is room for another item, or with false if the reader has left. Only
+   * one write at a time.
    */
   write(item: ChannelItem): Promise<boolean>;
   /** Ends the stream. The reader still gets the waiting items. */
@@ -319,7 +326,7 @@ export interface ChannelWriter {
 
 /**
  * An ordered, bounded stream of items from one writer to one reader, with backpressure. Each end can be taken once, by
- * a module or by the WebSocket connection that a ref names.
+ * a module or by a WebSocket connection that has its ref.
  */
 export interface Channel {
   readonly readerRef: ChannelRef;
@@ -327,7 +334,7 @@ export interface Channel {
   /** Throws TypeError if the end is already taken. */
   takeReader(): ChannelReader;
   takeWriter(): ChannelWriter;
-  /** True if that end is taken. */
+  /** True if the reading end is taken. */
   readonly readerIsTaken: boolean;
   readonly writerIsTaken: boolean;
   /** Destroys the channel in any state. */
@@ -340,7 +347,10 @@ export const MAX_BUFFER_ITEMS = 1_024;
 export interface ChannelOptions {
   /** Maximum number of items that wait for the reader, 1 to 1,024. Default 64. Their bytes are limited as well. */
   readonly bufferItems?: number | undefined;
-  /** The owner. A worker's channel ends with its connection, any other with this module. */
+  /**
+   * The worker for which the channel is created. The channel ends with the worker's connection. Without a worker, it
+   * ends with this module.
+   */
   readonly ownedBy?: Caller | undefined;
 }
 
@@ -358,19 +368,22 @@ export interface UnownedTrigger {
  */
 export interface UnownedTriggers {
   /**
-   * Registers a binding. Resolves with its id when it is bound, when it waits for its type, or when the type's provider
-   * has not responded for 10 s. Rejects with CallError if it is refused; it is removed then.
+   * Registers a binding. Resolves with its id in three cases: it is bound; it waits for a provider of its type; the
+   * provider has not responded for 10 s. Rejects with CallError if the binding is refused; then the binding is removed.
    */
   register(trigger: UnownedTrigger, caller: Caller | undefined): Promise<string>;
   /**
-   * Removes such a binding, or one that `caller` registered over its own connection. Returns false if there is no
-   * binding with this id. Throws CallError `FORBIDDEN` if it belongs to another worker, or if a restricted caller did
-   * not create it.
+   * Removes an unowned binding, or a binding that `caller` registered over its own connection. Returns false if there
+   * is no binding with this id. Throws CallError `FORBIDDEN` if the binding belongs to another worker, or if the caller
+   * is restricted and did not create it.
    */
   remove(id: string, caller: Caller | undefined): boolean;
 }
 
-/** Two channels, one to read and one to write, for the holder of id and key. Each is created when it is opened. */
+/**
+ * Two channels that a module offers: one to read and one to write. Whoever has the id and the key can open them. Each
+ * channel is created when it is opened.
+ */
 export interface ChannelOffer {
   /** Secret, e.g. a random UUID. */
   readonly key: string;
@@ -412,13 +425,13 @@ export interface ModuleContext<Config> {
   /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
   readonly dataDir: string;
   /**
-   * Opens a store for data that must survive. The engine decides how it is kept. The module must close it when it
-   * stops.
+   * Opens a store for data that must survive a restart. The engine decides how the store keeps the data. The module
+   * must close the store when the module stops.
    */
   readonly openStore: OpenStore;
   /**
-   * True in production mode, and while a listener is reachable from other machines: error details may be read by
-   * strangers then. Read at each use, since the config may change.
+   * True in production mode, and while a listener is reachable from other machines. Error details must then not be sent
+   * to clients, because strangers may read them. Read at each use, because the config may change.
    */
   readonly production: boolean;
   /** Read-only view of workers, functions, triggers and counters, with change events. */
@@ -430,19 +443,20 @@ export interface ModuleContext<Config> {
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
   provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
   /**
-   * Reserves a function that the config or a trusted caller names and that this module calls later. Restricted
-   * connections may register it only below their own prefix. The current provider keeps it.
+   * Reserves a function id that the config or a trusted caller names, because this module calls the function later.
+   * From then on, a restricted connection may register the id only if it begins with the connection's own prefix. The
+   * current provider keeps the function.
    */
   reserveFunction(functionId: string): Undo;
   /**
-   * Like `reserveFunction`, but persistent, until a trusted worker registers the function. For stored objects, e.g.
-   * jobs. Has no effect if `caller` is a module or restricted. If a restricted connection provides the function now, it
-   * may do so later as well.
+   * Like `reserveFunction`, but the reservation is stored until a trusted worker registers the function. For functions
+   * of stored objects, e.g. jobs. Has no effect if `caller` is a module or is restricted. If a restricted connection
+   * provides the function now, it may also register it later.
    */
   rememberFunction(functionId: string, caller?: Caller): void;
   /**
-   * Makes this module run the functions that workers register with `invocation`. Only one module can. Without one such
-   * registrations are refused.
+   * Makes this module run the functions that workers register with `invocation`. Only one module can do this. If no
+   * module does, such registrations are refused.
    */
   runInvocations(runner: InvocationRunner): Undo;
   /** Creates a channel. Throws CallError `overloaded` if too many are open. */
@@ -452,14 +466,14 @@ export interface ModuleContext<Config> {
    * already taken, and `invalid_input` for the ref of a writing end.
    */
   takeChannelReader(ref: ChannelRef): ChannelReader;
-  /** Calls `find` for channels that are created only when a worker opens them. Ids are UUIDs. */
+  /** Offers channels that are created only when a worker opens them: `find` returns the offer for an id (a UUID). */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
-  /** Returns an id for such a channel, by which the other nodes of a cluster find it here. */
+  /** Returns an id for a channel of `resolveChannels`. By this id, the other nodes of a cluster find this node. */
   newChannelId(): string;
-  /** Questions to the same module of all nodes of the cluster. Undefined on an engine alone. */
+  /** Sends questions to the same module of all nodes of the cluster. Undefined if the engine is in no cluster. */
   readonly nodes: NodeQuestions | undefined;
   readonly unownedTriggers: UnownedTriggers;
-  /** Returns whether the config has the role and a token for it. Stored work of a removed role must not run. */
+  /** Returns whether the config has the role and a token for it. If not, stored work of the role must not run. */
   isRoleInForce(role: string): boolean;
   /**
    * Returns the permissions of a connected worker; undefined if it is not restricted. For data that is pushed to
@@ -469,9 +483,9 @@ export interface ModuleContext<Config> {
   /** Adds routes to the engine's HTTP listener (3111). */
   mountHttp(mount: HttpMount): Undo;
   /**
-   * Opens a separate HTTP listener. It is guarded like the engine's listeners: Host and Origin checks, the engine's
-   * token off loopback and in production, connection limits and timeouts. Rejects with an error that names the address
-   * and the reason.
+   * Opens a separate HTTP listener. It is protected like the engine's listeners: it checks Host and Origin, limits
+   * connections and times, and requires the engine's token in production and on addresses other than loopback. Rejects
+   * with an error that names the address and the reason.
    */
   listen(options: ListenOptions): Promise<ModuleListener>;
   /** Streams on the engine's real-time listener (3112). */
@@ -479,8 +493,8 @@ export interface ModuleContext<Config> {
   /** Spans and log entries of this module. */
   readonly telemetry: Telemetry;
   /**
-   * While `problem` returns a sentence, `/readyz` responds with 503 and lists it. For parts that are not ready yet;
-   * report failing ones as health.
+   * While `problem` returns a sentence, `/readyz` responds with 503 and lists the sentence. For parts that are not
+   * ready yet. Parts that fail are reported with `reportHealth`.
    */
   reportReadiness(problem: () => string | undefined): Undo;
   /**

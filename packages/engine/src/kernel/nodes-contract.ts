@@ -1,33 +1,35 @@
 import type { Payload } from "@svc-runtime/protocol";
 import type { Undo } from "./scope.ts";
 
-/** What the nodes of a cluster answered to a question, this node included. */
+/** Answers of the nodes of a cluster to a question, including this node. */
 export interface NodeAnswers {
-  /** By name of the node. */
+  /** Sorted by the name of the node. */
   readonly answers: readonly { readonly node: string; readonly answer: Payload }[];
-  /** Names of the nodes that are there and did not answer in time, or said why they cannot, in order. */
+  /**
+   * Sorted names of the nodes that were asked without success: they did not reply in time, or replied with a problem.
+   */
   readonly missing: readonly string[];
-  /** Why nodes in `missing` did not answer, by name. Those that are not in it were silent. */
+  /** Problems of the nodes in `missing`, by name. A node of `missing` without a problem did not reply in time. */
   readonly problems: ReadonlyMap<string, string>;
-  /** Names of the nodes that were there and are gone, in order. */
+  /** Sorted names of the nodes that were connected before and are not any more. They were not asked. */
   readonly gone: readonly string[];
 }
 
 export interface AskOptions {
-  /** How long answers are waited for, in milliseconds. Default 500. */
+  /** Maximum time to wait for answers, in milliseconds. Default 500. */
   readonly waitMs?: number;
-  /** Returns whether no further answer is needed after this one. */
+  /** Returns true if this answer is enough, so that `ask` does not wait for further answers. */
   readonly isEnough?: (answer: Payload) => boolean;
   /** Names of other nodes that are not asked. */
   readonly without?: ReadonlySet<string>;
 }
 
-/** Questions between the same modules of the nodes of a cluster, e.g. about what each of them recorded. */
+/** Questions between the same modules of the nodes of a cluster, e.g. for the spans that each node recorded. */
 export interface NodeQuestions {
   /** Name of this node. */
   readonly name: string;
-  /** Answers the questions about a topic, those of this node too. A topic is answered by one module. */
+  /** Answers questions about a topic, including the questions of this node. Only one module may answer a topic. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
-  /** Asks all nodes. Resolves when all have answered, and within 500 ms if nothing else is given. Never rejects. */
+  /** Asks all nodes. Resolves when all nodes have answered, at the latest after `waitMs`. Never rejects. */
   ask(topic: string, question: Payload, options?: AskOptions): Promise<NodeAnswers>;
 }

@@ -2,11 +2,11 @@ import type { InvocationId } from "@svc-runtime/protocol";
 import type { Call } from "./call.ts";
 
 /**
- * The in-flight calls of one provider. Results are looked up only here, so a worker can settle only calls that were
- * sent to it. When the worker disconnects, `Session` fails exactly these calls.
+ * The in-flight calls of one provider. Results of a worker are looked up only among its own calls, so a worker can
+ * settle only calls that were sent to it. When the worker disconnects, `Session` fails exactly these calls.
  */
 export class PendingCalls {
-  // Created with the first call: a connection that only calls never has one.
+  // Created for the first call, because many connections never get a call.
   #calls: Map<InvocationId, Call> | undefined;
   #onEmpty: (() => void)[] | undefined;
 

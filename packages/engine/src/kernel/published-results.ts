@@ -13,7 +13,7 @@ const WHOLE = "whole";
 
 /**
  * Returns the shape of an object. `names` are the members to copy unchanged, separated by spaces. `inner` has the
- * shapes of members that are cut too.
+ * members of which only a part is copied, with their shapes.
  */
 function members(names: string, inner: Members = {}): Members {
   return { ...Object.fromEntries(names.split(" ").map((name) => [name, WHOLE])), ...inner };
@@ -38,8 +38,8 @@ const AGGREGATED = members("name bucket_start_ns bucket_end_ns count sum min max
 const COMPONENT = members("status details");
 
 /**
- * Published shapes of the results of built-in functions, by function. Only functions whose results have additional
- * members are listed (capabilities, protocol 10).
+ * Published shapes of the results of built-in functions, by function id. A function is listed only if its result has
+ * members that the published protocol does not have.
  */
 const RESULTS: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["state::set", WRITTEN],
@@ -95,8 +95,8 @@ const RESULTS: ReadonlyMap<string, Shape> = new Map<string, Shape>([
 ]);
 
 /**
- * Returns the result of a built-in function for a published client: only the published members (decision 42). Values
- * are copied as text, so that numbers keep their digits.
+ * Returns the result of a built-in function for a published client, with the members of the published protocol only.
+ * Values are copied as text, so that long numbers keep all digits.
  */
 export function publishedResult(functionId: string, result: Payload): Payload {
   const shape = RESULTS.get(functionId);

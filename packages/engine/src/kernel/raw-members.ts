@@ -25,7 +25,7 @@ export function keepRawMembers(text: string, value: object, names: readonly stri
   return kept;
 }
 
-/** Separates the name of an array from that of a member of its elements. */
+/** In a name such as `items[].value`, separates the name of the array from the name of a member of its elements. */
 const ELEMENTS = "[].";
 
 /** Returns the arrays whose elements have raw members, with the names of these members. */

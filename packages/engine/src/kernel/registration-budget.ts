@@ -4,10 +4,10 @@ import type { Quota } from "../access/quota.ts";
 
 /** Registrations of trusted connections up to this size, in bytes, are limited by their number alone. */
 const SMALL_BYTES = 4 * 1024;
-/** Maximum size of the larger registrations of one trusted connection together, in bytes, while it is open. */
+/** Maximum total size of the registrations of one trusted connection that are larger than SMALL_BYTES, in bytes. */
 export const MAX_LARGE_REGISTRATIONS_BYTES = 64 * 1024 * 1024;
 
-/** The message that ends a registration, with the message that made it. */
+/** Message types that end a registration, each with the message type that makes the registration. */
 const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
   unregisterfunction: "registerfunction",
   unregistertrigger: "registertrigger",
@@ -15,14 +15,14 @@ const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
 };
 const REGISTERS: ReadonlySet<MessageType> = new Set(Object.values(ENDED_BY));
 
-/** Returns true if the frame's bytes count towards the limit. Small frames of trusted connections do not. */
+/** Returns true if the frame's bytes count towards a limit. Small frames of trusted connections do not count. */
 export function countsBytes({ isTrusted }: Principal, bytes: number): boolean {
   return !isTrusted || bytes > SMALL_BYTES;
 }
 
 /**
- * Counts the bytes of one connection's registrations in memory. For a restricted connection all of them count, against
- * the quota of its principal.
+ * Counts the bytes of one connection's registrations, because they stay in memory. All registrations of a restricted
+ * connection count, and they count towards the quota of its principal.
  */
 export class RegistrationBudget {
   readonly #principal: Principal;
@@ -35,7 +35,7 @@ export class RegistrationBudget {
     this.#quota = quota;
   }
 
-  /** Returns why the registration exceeds a limit; it is not counted then. Accepts every other message. */
+  /** Counts a registration. If it exceeds a limit, returns the reason and does not count it. Ignores other messages. */
   problemOf(type: MessageType, id: string, bytes: number): string | undefined {
     const ended = ENDED_BY[type];
     if (ended !== undefined) this.#set(`${ended} ${id}`, 0);

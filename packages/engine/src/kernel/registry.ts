@@ -10,9 +10,9 @@ export interface FunctionDescription {
   readonly requestFormat: unknown;
   readonly responseFormat: unknown;
   readonly metadata: unknown;
-  /** Deadline of calls that set none, in milliseconds. */
+  /** Timeout of calls that set no timeout, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /** Validates payloads by the request format. */
+  /** Validates payloads against the request format. */
   readonly check: FormatCheck | undefined;
 }
 
@@ -23,11 +23,16 @@ export interface Registration {
 
 export interface FunctionEntry {
   readonly id: FunctionId;
-  /** In order of arrival, those of other nodes last; never empty while the entry is in the registry. */
+  /**
+   * A module is first. Workers of this node follow in the order of registration, and workers of other nodes are last.
+   * Never empty while the entry is in the registry.
+   */
   readonly registrations: Registration[];
   /** Number of registrations of this node. */
   localCount: number;
-  /** Start of the search for the least busy provider, so that equally busy ones take turns. */
+  /**
+   * Index at which the search for the least busy provider starts. It advances, so that equally busy ones take turns.
+   */
   turn: number;
 }
 
@@ -86,11 +91,11 @@ export type Choice =
   | { readonly refusal: "draining" | "overloaded" | "elsewhere" };
 
 export interface ChoiceLimits {
-  /** No other node may get the call. */
+  /** True if no other node may get the call. */
   readonly onlyHere?: boolean | undefined;
-  /** The call finishes other in-flight work, so a worker that is leaving may get it if there is no other. */
+  /** True if the call finishes other in-flight work. Then a worker that is leaving may get it if there is no other. */
   readonly whileDraining?: boolean;
-  /** The run of a node that has refused the call. */
+  /** The run of a node that has refused the call and must not be chosen again. */
   readonly exceptRun?: string | undefined;
 }
 
@@ -98,9 +103,10 @@ export interface ChoiceLimits {
 const PREFER_LOCAL_BELOW = 8;
 
 /**
- * Chooses the provider with the fewest calls in flight; equally busy ones take turns. Draining and overloaded ones are
- * skipped. One on standby is chosen only if there is no other. Another node gets the call if no local provider takes
- * it, or if the local ones have much more to do.
+ * Chooses the provider with the fewest calls in flight. Equally busy providers take turns. Draining and overloaded
+ * providers are skipped. A standby provider is chosen only if there is no other. Another node gets the call in two
+ * cases: no local provider can take it; or the chosen local worker has more than PREFER_LOCAL_BELOW calls in flight and
+ * more than twice as many as that node.
  */
 export function chooseProvider(entry: FunctionEntry, limits?: ChoiceLimits): Choice {
   const local = chooseLocal(entry);

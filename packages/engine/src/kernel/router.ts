@@ -112,7 +112,8 @@ export class Router {
   }
 
   /**
-   * The call's node has refused it before a worker was given it. Sends it on to another provider, once: nothing has run.
+   * Handles a call that another node has refused before a worker got it. Sends the call to another provider, because
+   * nothing has run. Does so once; a second refusal settles the call.
    */
   refused(call: Call, error: CallError): void {
     if (call.settled) return;
@@ -134,7 +135,7 @@ export class Router {
 
   #deliver(call: Call, startedAt: number): void {
     const { provider } = call;
-    // The node of the worker makes the call's span.
+    // If the worker is connected to another node, that node creates the span of the call.
     const span =
       provider.remote === undefined ? this.#telemetry.collector?.callStarted(call, provider, startedAt) : undefined;
     if (span !== undefined) {
@@ -146,8 +147,7 @@ export class Router {
   }
 
   /**
-   * Settles the call with a result, or when its provider has disconnected. Settling again has no effect: the first
-   * outcome stands.
+   * Settles the call with an outcome. Has no effect if the call is already settled: the first outcome counts.
    */
   settle(call: Call, outcome: Outcome): void {
     if (call.settled) return;
@@ -266,7 +266,7 @@ function refusalError(id: FunctionId, refusal: "draining" | "overloaded" | "else
   return refusal === "elsewhere" ? functionNotFound(id) : noProviderAvailable(id, refusal);
 }
 
-/** Returns why the payload does not match the provider's format, if that is enforced. */
+/** Returns why the payload does not match the provider's format, if the format is enforced. */
 function problemOf(
   { description: { check } }: Registration,
   { payload, functionId }: CallRequest,

@@ -2,8 +2,8 @@
 export type Undo = () => void;
 
 /**
- * The registrations of one owner (a worker connection, a module). When the owner ends, `end` undoes all of them, the
- * latest first. So no code removes a registration by its id alone.
+ * The registrations of one owner (a worker connection or a module). When the owner ends, `end` undoes all of them, the
+ * latest first. So no code needs to remove a registration by its id, which could be the registration of another owner.
  */
 export class Scope {
   #undos: Set<Undo> | undefined;

@@ -54,13 +54,13 @@ export interface SessionOutlet {
   trackNextFrame(): (() => boolean) | undefined;
   /** True while the peer's queue is full, so that no further call may be sent. */
   isFull(): boolean;
-  /** True while the peer's queue has no room for large answers to its own calls. */
+  /** True while the peer's queue has no room for large results of the peer's own calls. */
   isOverfull(): boolean;
-  /** Closes the connection; `end` of the session is called then. */
+  /** Closes the connection, and calls `end` of the session. */
   drop(reason: string): void;
   /** Ends the connection without a close frame, after the queued frames. */
   hangUp(reason: string): void;
-  /** Pauses reading until the undo. */
+  /** Pauses reading until the returned function is called. */
   pauseReading(): Undo;
 }
 
@@ -118,8 +118,8 @@ export class Session implements Provider, TriggerOwner {
   readonly #ports: SessionPorts;
   readonly #outlet: SessionOutlet;
   #caller: Caller;
-  // Tables are created with their first entry: many connections never use most of them, and there may be ten
-  // thousand connections.
+  // Each Map is created for its first entry. This saves memory, because there may be ten thousand connections, and most
+  // of them never need most of the Maps.
   #functions: Map<FunctionId, Undo> | undefined;
   #triggerTypes: Map<TriggerTypeId, Undo> | undefined;
   #triggers: Map<TriggerId, RegisteredTrigger> | undefined;
@@ -164,7 +164,7 @@ export class Session implements Provider, TriggerOwner {
     return this.#ports.log.with({ workerId: this.workerId });
   }
 
-  /** For readers: does not create the table. */
+  /** Ids of the functions. Unlike `functions`, does not create the Map. */
   get functionIds(): Iterable<FunctionId> {
     return this.#functions?.keys() ?? NOTHING;
   }
@@ -211,7 +211,7 @@ export class Session implements Provider, TriggerOwner {
     return this.#caller;
   }
 
-  /** True for a connection that named none of our features: it gets what the published protocol says, and no more. */
+  /** True for a connection that declared no optional features. It gets only what the published protocol defines. */
   get isPublishedClient(): boolean {
     return this.features.size === 0;
   }
@@ -251,7 +251,7 @@ export class Session implements Provider, TriggerOwner {
   }
 
   /**
-   * Delays later frames of this connection until `answer` has resolved and was handled. Only for restricted
+   * Calls `proceed` when `answer` has resolved. Delays later frames of this connection until then. Only for restricted
    * connections. `answer` must not reject.
    */
   waitFor<T>(answer: Promise<T>, proceed: (value: T) => void): void {
@@ -270,7 +270,7 @@ export class Session implements Provider, TriggerOwner {
     });
   }
 
-  /** As for frames that did not wait: an engine bug fails this frame only. */
+  /** Handles a delayed frame. If a defect of the engine throws, only this frame fails, like in `Connection.onFrame`. */
   #guarded(action: () => void): void {
     try {
       action();
@@ -282,7 +282,7 @@ export class Session implements Provider, TriggerOwner {
     }
   }
 
-  /** Withdraws a function, by the engine's id. */
+  /** Withdraws a function. `id` is its id in the engine, with the prefix of a restricted connection. */
   withdrawFunction(id: FunctionId): void {
     const undo = this.#functions?.get(id);
     this.#functions?.delete(id);
@@ -368,7 +368,7 @@ export class Session implements Provider, TriggerOwner {
     this.held.hold(call);
     call.isUnsent = this.#outlet.trackNextFrame();
     this.#outlet.send(frame);
-    // The payload was sent. A worker that responds late must not keep it in the engine's memory.
+    // The payload was sent. Without this, it would stay in the engine's memory until the worker responds.
     call.payload = Payload.null;
     return undefined;
   }
@@ -400,7 +400,7 @@ export class Session implements Provider, TriggerOwner {
       (state.status === "error"
         ? new CallError("trigger_registration_failed", state.reason ?? "the trigger does not work")
         : undefined);
-    // On the published wire, success has no message.
+    // The published protocol has no message for success.
     if (failure === undefined && !wantsAll) return;
     this.send({
       type: "triggerregistrationresult",
@@ -422,8 +422,8 @@ export class Session implements Provider, TriggerOwner {
   }
 
   /**
-   * Sends the result of a call that this worker made. `isTraced`: the call carried a trace context. SDK clients without
-   * one do not receive the callee's.
+   * Sends the result of a call that this worker made. `isTraced`: the call had a trace context. A client that did not
+   * send one does not get the trace context of the callee.
    */
   answer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced = true): void {
     if (this.scope.ended) return;

@@ -20,7 +20,7 @@ export class Sessions {
     return this.#sessions.get(workerId);
   }
 
-  /** Not a copy: the caller must not end a session while iterating. */
+  /** Returns the sessions without a copy, so the caller must not end a session while iterating. */
   values(): Iterable<Session> {
     return this.#sessions.values();
   }

@@ -15,7 +15,7 @@ export class StandbyWorkers implements WorkerStandby {
 
   assign({ inService = [], standby = [] }: Parameters<WorkerStandby["assign"]>[0]): void {
     const changed = [...this.#changed(inService, false), ...this.#changed(standby, true)];
-    // Most changes are those of a connection that has just been opened.
+    // Most changes concern a connection that was just opened. It has no triggers yet, so nothing must be updated.
     const withTriggers = changed.filter(
       ({ triggerCount, triggerTypeIds }) => triggerCount > 0 || !isEmpty(triggerTypeIds),
     );

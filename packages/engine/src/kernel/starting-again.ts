@@ -6,8 +6,8 @@ import type { Registry } from "./registry.ts";
 import type { Undo } from "./scope.ts";
 
 /**
- * Refuses the calls of a module's functions while it is started again, so that callers see that they can repeat them.
- * Without it these functions would not exist for a while.
+ * Refuses the calls of a module's functions with `draining` while the module is started again, so that callers know
+ * that they can repeat a call. Without this, the calls would fail with `function_not_found`.
  */
 export function refuseWhileStartingAgain({ name, workerId, functionIds }: ModuleProvider, registry: Registry): Undo {
   const provider: Provider = {

@@ -22,8 +22,8 @@ export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : nev
 export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
 
 /**
- * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut
- * may lose up to 1 s.
+ * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process, but a power
+ * cut may lose the writes of the last second.
  */
 export type StoreDurability = "durable" | "relaxed";
 
@@ -31,13 +31,16 @@ export interface CallStoreOptions {
   /** Size of the input's data, in bytes. Counts against the limit of pending requests. Default 0. */
   readonly bytes?: number;
   /**
-   * The write may wait up to 1 ms for others to be committed with it. For writes whose result nobody waits for: a sync
-   * of their own would delay the next one.
+   * True if the write may wait up to 1 ms, so that it is committed together with other writes. For writes for whose
+   * result nobody waits, because a separate sync for such a write would delay the next write.
    */
   readonly mayWait?: boolean;
-  /** The read sees every write that was acknowledged before, also if the store's reads are `session`. */
+  /**
+   * True if the read must see every write that was acknowledged by any run before, even if the
+   * replicated store was opened with `reads: "session"`.
+   */
   readonly isLatest?: boolean;
-  /** Passed to the listeners of `onApplied` with this write. Never leaves the process. */
+  /** A value that the listeners of `onApplied` get with this write. It is not stored and not sent to other runs. */
   readonly mark?: unknown;
 }
 
@@ -62,16 +65,16 @@ export type AppliedWrite<Procedures extends ProcedureTable> = {
 export interface Store<Procedures extends ProcedureTable> {
   /** Id of this run: the time from the opening of the store to its end. Leases and claims in the store name it. */
   readonly run: string;
-  /** True if other runs may write at any time, so that an answer must not be kept to answer later reads. */
+  /** True if other runs may write at any time. Then results must not be cached for later reads. */
   readonly isShared: boolean;
   /**
-   * Runs that use the database now, this one included. Another run may have joined since; a run that has left never
-   * comes back. What any other run holds in it is orphaned.
+   * Returns the runs that use the database, including this run. Leases and claims of all other runs are orphaned. A run
+   * that has just joined may be missing. A run that has left never comes back.
    */
   members(): readonly string[];
   /**
-   * Calls the listener when other runs have ended their use of the database for good: they left, or were expelled.
-   * What they hold in it is orphaned from then on.
+   * Calls the listener when other runs have left the database or were expelled from it. They never come back, so their
+   * leases and claims are orphaned from then on.
    */
   onRunsGone(listener: (runs: readonly string[]) => void): Undo;
   /**
@@ -89,18 +92,18 @@ export interface Store<Procedures extends ProcedureTable> {
     options?: CallStoreOptions,
   ): Promise<OutputOf<Procedures[Name]>>;
   /**
-   * Runs a reading procedure at once on the data of this run. In a cluster they may lack the latest writes; the writes
-   * that are missing are reported to `onApplied` later. Rejects like `call`.
+   * Runs a reading procedure at once on the data of this run. In a cluster, the data may lack the latest writes; these
+   * are reported to `onApplied` later. Rejects like `call`.
    */
   readLocal<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
   ): Promise<OutputOf<Procedures[Name]>>;
   /**
-   * Calls the listener for each committed write, in the order in which the writes ran, whichever run made them. A write
-   * of this run is reported before its promise settles, and also if the promise was rejected before because of the
-   * timeout. Writes without a known outcome (`storage_failed` with `outcome: unknown`) are not reported. The listener
-   * must not throw.
+   * Calls the listener for each committed write of any run, in the order in which the writes ran. A write of this run
+   * is reported before its promise settles. If the promise was rejected because of the timeout, the write is still
+   * reported when it is committed. Writes without a known outcome (`storage_failed` with `outcome: unknown`) are not
+   * reported. The listener must not throw.
    */
   onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo;
   /**
@@ -110,7 +113,7 @@ export interface Store<Procedures extends ProcedureTable> {
   skewMs(): number;
   /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
-  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
+  /** Returns a description of lost or damaged data while the store still works. Undefined if no damage is known. */
   damage(): string | undefined;
   /** Finishes pending requests, checkpoints the log and ends the thread. */
   close(): Promise<void>;
@@ -135,8 +138,8 @@ export interface StoreOptions {
   /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
   readonly durability?: StoreDurability | undefined;
   /**
-   * True: what the store does is less urgent than calls, e.g. queries of traces. Where the system allows that (Linux),
-   * its thread gets less processor time than the others while both have work. Default false.
+   * True if the store's work is less urgent than calls, e.g. queries of traces. On Linux, the store's thread then gets
+   * less processor time than the other threads while they have work. Default false.
    */
   readonly isBackground?: boolean | undefined;
   /** Called once, when the store has closed its file. */

@@ -21,7 +21,7 @@ export interface StreamJoin {
   readonly group: string;
   /** Undefined: the whole group. */
   readonly id: string | undefined;
-  /** `context` from the connection's authentication; null without one. */
+  /** `context` from the authentication of the connection; null if there was no authentication. */
   readonly context: unknown;
 }
 
@@ -41,7 +41,8 @@ export interface StreamClient {
 export type StreamAuthentication =
   | {
       readonly ok: true;
-      readonly context: unknown /** It may join the engine's own streams. */;
+      readonly context: unknown;
+      /** True if the client may join the engine's own streams. */
       readonly systemStreams: boolean;
     }
   /** 4401: the client's identity is unknown. 4403: access denied. */
@@ -49,11 +50,13 @@ export type StreamAuthentication =
 
 /** The content of a group, or of one item of it, at one moment. */
 export interface StreamSnapshot {
-  /** JSON of the array of the group's values in the order of ids; for one item its value or `null`. */
+  /**
+   * For a group: JSON of the array of its values, in the order of their ids. For one item: JSON of its value or `null`.
+   */
   readonly json: string;
   /**
-   * Returns the version of an item in `json`; undefined if `json` does not have the item. Without this function, events
-   * that `json` already contains may be sent again after it.
+   * Returns the version of an item in `json`; undefined if `json` does not have the item. Without this function, an
+   * event may be sent after the snapshot although `json` already contains its change.
    */
   readonly versionOf: ((id: string) => number | undefined) | undefined;
   /**
@@ -69,7 +72,10 @@ export interface StreamSource {
   snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
   /** Authenticates each connection without the engine's token. Undefined: all connections are accepted. */
   readonly authenticate: ((client: StreamClient) => Promise<StreamAuthentication>) | undefined;
-  /** Checks a join. The client receives the refusal. Rejecting refuses the join as well. */
+  /**
+   * Checks a join. Resolves with a refusal, which the client receives, or with undefined if the join is admitted. If it
+   * rejects, the join is refused as well.
+   */
   admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined>;
   /**
    * Called when an admitted subscription has ended, by a leave or with its connection. Called once for each admitted
@@ -91,9 +97,9 @@ export interface StreamPublisher {
    */
   publish(event: StreamEvent): number;
   /**
-   * Resynchronizes a group that may have changed without an event. Its sequence number advances, no client can resume
-   * across it, and all subscribers are sent the content: at most once a second, and later if the group cannot be read.
-   * Does nothing if the publisher has stopped. Throws TypeError for a system stream.
+   * Resynchronizes a group that may have changed without an event. Its sequence number advances, and no client can
+   * resume from an earlier number. All subscribers get the content of the group: at most once a second, and later if
+   * the group cannot be read now. Does nothing if the publisher has stopped. Throws TypeError for a system stream.
    */
   resync(stream: string, group: string): void;
   readonly stop: Undo;
@@ -104,8 +110,8 @@ export interface SystemStreamSpec {
   readonly name: string;
   readonly summary: string;
   /**
-   * Returns the JSON for a client that joins: the array of all items, or with `id` that item or `null`. `access`: the
-   * permissions of a restricted client.
+   * Returns the JSON for a client that joins: the array of all items, or, if `id` is given, that item or `null`.
+   * `access`: the permissions of a restricted client.
    */
   snapshot(id: string | undefined, access: CallerAccess | undefined): string;
 }
@@ -115,7 +121,7 @@ export interface SystemStream {
   publish(event: Pick<StreamEvent, "id" | "type" | "json">): void;
   /** Number of subscribers. At 0, publishing does nothing, so a module need not compute events. */
   readonly subscribers: number;
-  /** Calls `listener` when the first subscriber has joined or the last has left. */
+  /** Calls `listener` with true when the first subscriber has joined, and with false when the last one has left. */
   onDemand(listener: (wanted: boolean) => void): Undo;
   readonly stop: Undo;
 }
@@ -141,9 +147,9 @@ export interface Streams {
   /** Throws TypeError if the name is taken or does not begin with `svc.`. */
   provideSystemStream(spec: SystemStreamSpec): SystemStream;
   /**
-   * Makes this module the provider of the user-defined streams; there can be only one. Without one, joins are refused
-   * with a hint. Closes connections (1012) that `source` must authenticate, so that they reconnect; when it stops, also
-   * those that use it.
+   * Makes this module the provider of the user-defined streams. There can be only one provider. Without one, joins are
+   * refused with a hint. Connections that `source` must authenticate are closed with 1012, so that they reconnect. When
+   * the provider stops, the connections that use its streams are closed too.
    */
   serveUserStreams(source: StreamSource): StreamPublisher;
   /** All streams, sorted by name. */

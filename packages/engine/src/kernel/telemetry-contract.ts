@@ -34,7 +34,7 @@ export interface SpanStart {
 export type SpanAttributes = Readonly<Record<string, AttributeValue | undefined>>;
 
 export interface ActiveSpan {
-  /** The context to pass to called functions. Without a collector it is the incoming one. */
+  /** The trace context to pass to called functions. Without a collector, it is the `traceparent` of `SpanStart`. */
   readonly traceparent: string | undefined;
   setAttribute(name: string, value: AttributeValue): void;
   /** Ends the span. Further calls have no effect. `error` sets the status to Error. */
@@ -88,8 +88,8 @@ export type ObservedOutcome =
 /** A traced call. */
 export interface CallSpan {
   /**
-   * The trace context that the callee and the caller's result receive. The call's own if the call is counted but not
-   * recorded.
+   * Trace context for the callee and for the caller's result. If the call is counted but not recorded, it is the
+   * unchanged trace context of the call.
    */
   readonly traceparent: string | undefined;
   /** Called exactly once. */
@@ -128,7 +128,7 @@ export interface TelemetryCollector {
   /** `module`: the name of the module that starts the span, e.g. `svc-http`. */
   startSpan(span: SpanStart, module: string): ActiveSpan;
   log(entry: LogEntry): void;
-  /** OTLP/JSON as a worker sent it (protocol section 9), unparsed. */
+  /** Receives the OTLP/JSON of a worker unparsed. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
 }
 
@@ -178,7 +178,7 @@ export interface Telemetry {
   log(entry: LogEntry): void;
   /** Registers a function that returns the module's metrics. */
   provideMeasurements(measure: Measure): Undo;
-  /** The functions of all modules. */
+  /** The functions that all modules passed to `provideMeasurements`. */
   readonly measures: Iterable<Measure>;
   /** Makes this module the provider of worker metrics. There can be only one. */
   provideWorkerMetrics(read: (workerId: string) => WorkerMetrics | undefined): Undo;

@@ -12,7 +12,7 @@ import type {
 
 /** Passes telemetry of the kernel and the modules to the collector. */
 export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
-  /** Read on the hot path. */
+  /** A plain field and not a getter, because it is read for each call. */
   collector: TelemetryCollector | undefined;
   readonly #measures = new Set<Measure>();
   #workerMetrics: ((workerId: string) => WorkerMetrics | undefined) | undefined;
@@ -62,7 +62,7 @@ export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   }
 }
 
-/** A telemetry frame begins with four ASCII letters; OTLP/JSON follows (protocol section 9). */
+/** A telemetry frame begins with four ASCII letters, which name the signal. OTLP/JSON follows. */
 export const SIGNAL_PREFIX_BYTES = 4;
 
 const SIGNALS: ReadonlyMap<string, Signal> = new Map([

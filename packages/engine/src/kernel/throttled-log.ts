@@ -1,15 +1,17 @@
 import type { Clock } from "./clock.ts";
 import type { LogFields, Logger } from "./logger.ts";
 
-/** After the burst, each source and message is logged once in this time, in milliseconds. */
+/** After the burst, a message of a source is logged once in this time, in milliseconds. */
 const WINDOW_MS = 1_000;
-/** Number of lines logged at once, so that a few different mistakes can each be read. */
+/**
+ * Number of lines of a source and message that are logged without delay, so that a few different mistakes are visible.
+ */
 const BURST = 10;
 /** Maximum number of open windows. Further sources and messages share one window. */
 const MAX_WINDOWS = 1_000;
 
 interface Window {
-  /** Number of lines that may still be logged at once. */
+  /** Number of lines that may still be logged without delay. */
   burst: number;
   /** Number of suppressed lines in this window, including the one that is logged at its end. */
   count: number;
@@ -17,8 +19,8 @@ interface Window {
 }
 
 /**
- * Rate-limits warnings that a client can cause at any rate: logs the first few at once, then one line a second with the
- * number of suppressed ones.
+ * Rate-limits warnings that a client can cause at any rate. Logs the first few lines at once, then one line a second
+ * with the number of suppressed lines.
  */
 export class ThrottledLog {
   readonly #clock: Clock;
@@ -53,7 +55,7 @@ export class ThrottledLog {
         this.#windows.delete(key);
         return;
       }
-      // The last suppressed line stands for all of them.
+      // Log the last suppressed line with the number of the other suppressed lines.
       window.write({ suppressed: window.count - 1 });
       this.#open(key, { burst: 0, count: 0, write: window.write });
     });

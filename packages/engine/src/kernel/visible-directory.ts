@@ -6,9 +6,9 @@ export interface Viewer {
 }
 
 /**
- * Returns the directory as one restricted worker sees it. It contains the functions that the worker provides or may
- * call, the triggers of these functions, the worker itself, and the workers that provide these functions. Other
- * functions of these workers are left out.
+ * Returns the directory as one restricted worker (the viewer) sees it. It contains the functions that the viewer
+ * provides or may call, the triggers of these functions, the viewer itself, and the workers that provide these
+ * functions. Other functions of these workers are left out.
  */
 export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const seesFunction = (view: FunctionView): boolean =>
@@ -34,7 +34,7 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const triggers = (): TriggerView[] => all.triggers().filter(seesTrigger);
   const seesChange = ({ kind, id, op }: DirectoryChange): boolean => {
     if (kind === "function") return seesFunctionId(id);
-    // Hidden, because the owner of a stream is not known here.
+    // All streams are hidden, because it is not known here to which principal a stream belongs.
     if (kind === "stream") return false;
     // A removed object can no longer be looked up, and its id alone reveals nothing.
     if (op === "removed") return true;

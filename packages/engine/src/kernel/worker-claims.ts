@@ -1,6 +1,6 @@
 /**
- * The supervisor's interface for assigning connections to workers of the config file. Trigger bindings of a configured
- * worker stay listed as inactive while it is disconnected (decision 11), without a time limit.
+ * The supervisor's interface for assigning connections to workers of the config file. While such a worker is
+ * disconnected, its trigger bindings stay listed as inactive without a time limit.
  */
 export interface WorkerClaims {
   /** Assigns a connection to its configured worker. */
@@ -12,15 +12,15 @@ export interface WorkerClaims {
 }
 
 /**
- * The supervisor's interface for replacing a process of a worker while it serves. A connection on standby gets a call
- * only if no connection in service can run it, and serves a trigger type only if no other does. Its triggers are not
- * active unless a connection in service registered them too.
+ * The supervisor's interface for replacing a process of a worker without an interruption. A connection is in service or
+ * on standby. A connection on standby gets a call only if no connection in service can run it, and serves a trigger
+ * type only if there is no other provider. Its triggers are active only if a connection in service registered them too.
  */
 export interface WorkerStandby {
   /**
-   * Changes the state of all these connections at once, so that no trigger fires for two processes, or for none. Triggers
-   * of connections that go on standby are removed, unless a connection in service registered them too. Ids of ended
-   * connections have no effect.
+   * Changes the state of all these connections at once. So an event never calls two processes, and is never missed by
+   * both. Triggers of connections that go on standby are removed, unless a connection in service registered them too.
+   * Ids of ended connections have no effect.
    */
   assign(changes: { readonly inService?: Iterable<string>; readonly standby?: Iterable<string> }): void;
   /** Resolves when these connections have no calls in flight. */

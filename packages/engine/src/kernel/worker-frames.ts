@@ -16,11 +16,11 @@ import {
 import type { Call, Outcome } from "./call.ts";
 import { metadataWithJob } from "./call-metadata.ts";
 
-/** A frame within the limit may grow by the members of the envelope. */
+/** A frame that was accepted may grow by this much when it is sent on, because the message has other members then. */
 const FRAME_MARGIN_BYTES = 64 * 1024;
 /**
- * Results up to this size are sent even to a caller whose queue is full: there are at most as many as its calls in
- * flight.
+ * Results up to this size are sent even to a caller whose queue is full, in bytes. This is safe because their number is
+ * limited by the caller's limit of calls in flight.
  */
 const SMALL_ANSWER_BYTES = 4 * 1024;
 
@@ -36,7 +36,7 @@ interface Answer {
   readonly invocationId: InvocationId;
   readonly functionId: string;
   readonly outcome: Outcome;
-  /** The call carried a trace context. */
+  /** True if the call had a trace context. */
   readonly isTraced: boolean;
 }
 
@@ -48,8 +48,8 @@ interface WireError {
 }
 
 /**
- * Returns the result's frame, or a small one that says why the result cannot be sent. `line` is the receiver's send
- * queue.
+ * Returns the frame with the result, or a small frame with an error that says why the result cannot be sent. `line` is
+ * the send queue to the receiver.
  */
 export function frameOfAnswer(answer: Answer, to: Recipient, line: { isOverfull(): boolean }): Frame {
   const { invocationId, functionId, outcome, isTraced } = answer;
@@ -92,12 +92,15 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isOverfull(
   return problem === undefined ? frame : refusalFrame(answer, problem, to);
 }
 
-/** Published clients get no `result` for null: their users test for undefined (decision 42). */
+/** Used to omit a `result` of null for published clients, because their users test for undefined. */
 function isNull(result: Payload | undefined): boolean {
   return result?.isJson() === true && result.value() === null;
 }
 
-/** Says that the function has run, which the codes alone deny: a caller must not repeat the call because of them. */
+/**
+ * Returns the frame with an error instead of the result. `details.executed` says that the function has run, because the
+ * error code alone would permit the caller to repeat the call.
+ */
 function refusalFrame({ invocationId, functionId, outcome }: Answer, problem: CallError, to: Recipient): Frame {
   const executed = outcome.ok ? "yes" : outcome.error.executed;
   const error = new CallError(problem.code, problem.message, { details: { ...problem.details, executed } });
@@ -135,7 +138,7 @@ export function frameOfCall(call: Call, to: Recipient): Frame | CallError {
   return tooLarge(frame, `the payload for ${functionId}`, to) ?? frame;
 }
 
-/** The published Python client disconnects when it receives a frame above 1 MiB. */
+/** Returns an error if the published Python client would disconnect, which it does at a frame above 1 MiB. */
 function tooLarge(frame: Frame, what: string, { introduction, features }: Recipient): CallError | undefined {
   if (introduction?.runtime !== "python" || features.size > 0) return undefined;
   const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);

@@ -8,13 +8,14 @@ import type { Channel } from "./channel.ts";
 /** Maximum number of bytes queued on a reader's socket. */
 const MAX_SENDING_BYTES = 256 * 1024;
 /**
- * A writer whose socket is being read is disconnected after this time without a frame or pong, in milliseconds. Checked
- * at heartbeats, so within 25 s.
+ * A writer is disconnected after this time without a frame, ping or pong, in milliseconds. The time does not count
+ * while the engine does not read the writer's socket. It is checked every 2.5 s, so a writer is disconnected within 25
+ * s.
  */
 const WRITER_DEAD_AFTER_MS = 22_500;
 /**
- * Longer for readers, in milliseconds: a reader that processes earlier data may stop reading its socket, including
- * pings.
+ * The same limit for a reader, in milliseconds. It is longer because a reader that is still busy with earlier items may
+ * stop reading its socket, and then it does not answer pings.
  */
 const READER_DEAD_AFTER_MS = 300_000;
 
@@ -113,7 +114,10 @@ export class ChannelSockets {
     if (!isOurs) socket.close(CLOSE_TAKEN, "the writing end of this channel is already taken");
   }
 
-  /** Pings the socket, and terminates it after `deadAfterMs` without a sign of life, unless `isExcused`. */
+  /**
+   * Pings the socket at each heartbeat, and terminates it after `deadAfterMs` without a sign of life. Does neither
+   * while `isExcused` returns true.
+   */
   #watch(
     socket: FrameSocket,
     deadAfterMs: number,

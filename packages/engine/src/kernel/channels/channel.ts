@@ -5,13 +5,13 @@ import type { ChannelItem } from "../module.ts";
 /** `finished`: the writer ended the stream and all of it can be read. `aborted`: the stream is incomplete. */
 export type ChannelState = "open" | "finished" | "aborted";
 
-/** Bytes in all channels together, and the resulting limit of each. */
+/** Number of bytes in all channels together, and the limit per channel that follows from it. */
 export interface ByteBudget {
   /** Bytes that wait in all channels together. */
   waiting: number;
   /**
-   * Maximum bytes that wait in one channel. One more item is always accepted, so that an item of any allowed size
-   * passes.
+   * Maximum bytes that wait in one channel. A channel below the limit accepts one more item of any allowed size, so it
+   * may exceed the limit by one item.
    */
   readonly perChannel: number;
 }
@@ -209,7 +209,8 @@ export class Channel {
   }
 
   #endIfDone(): void {
-    // A reader may still come for the items of a finished writer. The table's sweep removes the channel otherwise.
+    // Without a reader the channel is not over: a reader may still take the items that a finished writer left. If no
+    // reader comes, `Channels` destroys the channel after some minutes.
     if (this.#over || this.#state === "open" || !this.isEmpty || this.#reader === undefined) return;
     this.#over = true;
     this.#onOver(this);

@@ -7,12 +7,12 @@ import { type ByteBudget, Channel } from "./channel.ts";
 const DEFAULT_BUFFER_ITEMS = 64;
 /** Maximum bytes that wait in one channel (plus one item). */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** Above this total of all channels, each is limited to CROWDED_WAITING_BYTES. */
+/** If more bytes than this wait in all channels together, the limit of each channel is CROWDED_WAITING_BYTES. */
 const CROWDED_AT_BYTES = 256 * 1024 * 1024;
 const CROWDED_WAITING_BYTES = 64 * 1024;
 /** Maximum number of open channels. */
 const MAX_CHANNELS = 20_000;
-/** A channel with an end that was not taken for this long is destroyed, in milliseconds. */
+/** A channel is destroyed if one of its ends is not taken within this time, in milliseconds. */
 const UNTAKEN_FOR_MS = 300_000;
 const SWEEP_EVERY_MS = 60_000;
 
@@ -31,7 +31,7 @@ export class Channels {
     },
   };
   #stopSweep: (() => void) | undefined;
-  /** Ends the ids of this node's channels, so that other nodes find it. Empty outside of a cluster. */
+  /** Last digits of the ids of this node's channels. Other nodes find this node by them. Empty outside of a cluster. */
   #home = "";
 
   constructor(clock: Clock) {
@@ -42,7 +42,7 @@ export class Channels {
     return this.#channels.size;
   }
 
-  /** Sets the end of the ids of this node's channels: the last hexadecimal digits of a UUID. */
+  /** Sets the last hexadecimal digits of the ids (UUIDs) of this node's channels. */
   setHome(digits: string): void {
     this.#home = digits;
   }
@@ -86,9 +86,9 @@ export class Channels {
   }
 
   /**
-   * Adds a resolver for channels that are created on first use: most are named in a payload and never used. The
-   * resolver's owner stores them. A table here that is written at each request would leave old tables that keep young
-   * objects alive.
+   * Adds a resolver for channels that are created on first use, because most of them are named in a payload and never
+   * used. The resolver's owner stores the offered channels. This class does not, because a Map that is written at each
+   * request leaves old tables in the heap, which keep young objects alive.
    */
   addResolver(resolver: Resolver): () => void {
     this.#resolvers.push(resolver);

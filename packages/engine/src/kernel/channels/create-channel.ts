@@ -8,14 +8,12 @@ import type { Sessions } from "../sessions.ts";
 import type { Channels } from "./channels.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
-/**
- * Maximum number of open channels of one worker or module. A restricted worker shares the 2,000 of its principal with
- * others.
- */
+/** Maximum number of open channels that a module creates for one trusted worker or for one other module. */
 const MAX_CHANNELS_PER_OWNER = 2_000;
+/** The same limit for one restricted worker. `Quotas` also limits the channels of its principal. */
 const MAX_CHANNELS_PER_RESTRICTED = 500;
 
-/** Number of open channels of each scope. */
+/** Number of open channels by the scope of their owner. */
 const openIn = new WeakMap<Scope, number>();
 
 export interface ChannelPorts {

@@ -5,7 +5,7 @@ import { type Channel, isSameSecret } from "./channel.ts";
 import type { Channels } from "./channels.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
-/** Lets a module name channels that are created only when a worker opens one of their ends. */
+/** Lets a module offer channels. A channel is created only when a worker opens one of its ends. */
 export function resolveChannels(
   find: (id: string) => ChannelOffer | undefined,
   channels: Channels,

@@ -5,8 +5,8 @@ import type { Channels } from "./channels.ts";
 import { localReader } from "./local-ends.ts";
 
 /**
- * Takes the reading end that a ref names for a module; see `ModuleContext.takeChannelReader`. The key is sufficient, as
- * over a socket.
+ * Takes a reading end for a module; see `ModuleContext.takeChannelReader`. The key in the reference is sufficient, like
+ * for a WebSocket that opens the end.
  */
 export function takeChannelReader(ref: ChannelRef, channels: Channels, scope: Scope): ChannelReader {
   const { channel_id: id, access_key: key, direction } = ref;

@@ -11,8 +11,8 @@ export interface AdmitCallPorts {
 }
 
 /**
- * Checks a call of a restricted connection. Returns the call to make, which may be a call of the middleware instead, or
- * undefined if the call was denied. A denied caller that waits for a result has received the error.
+ * Checks a call of a restricted connection. Returns the call to make, which may be a call of the middleware instead.
+ * Returns undefined if the call is denied; then the caller has received the error, unless it made a void call.
  */
 export function admitCall(
   message: MessageOf<"invokefunction">,
@@ -46,7 +46,7 @@ export function admitCall(
   }
 }
 
-/** The payload was checked to be JSON. Its text is copied, so that numbers keep their digits. */
+/** Returns the payload for the middleware. Copies the caller's JSON as text, so that long numbers keep all digits. */
 function middlewareInput(message: MessageOf<"invokefunction">, access: SessionAccess): Payload {
   const { function_id, data, action } = message;
   const rest = JSON.stringify({ function_id, action: action ?? null, context: access.grants.context });

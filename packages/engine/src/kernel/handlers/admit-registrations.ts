@@ -16,8 +16,8 @@ import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./admit-call.ts";
 
-// Registrations of restricted connections. Each is admitted unchanged, admitted as rewritten by a hook, or rejected
-// with a reason.
+// This file checks the registrations of restricted connections. A registration is admitted unchanged, admitted with the
+// changes of a hook, or rejected with a reason.
 
 /** Timeout of a registration hook, in milliseconds. */
 const HOOK_TIMEOUT_MS = 10_000;
@@ -36,7 +36,10 @@ export interface AdmitTriggerPorts {
   readonly registry: Registry;
 }
 
-/** `add` receives the registration with the engine's id for it, and returns whether the registration was accepted. */
+/**
+ * Checks the registration of a function. `add` receives it with the function's full id, which includes the prefix of
+ * the connection. `add` returns whether the registration was accepted.
+ */
 export function admitFunction(
   message: FunctionMessage,
   access: SessionAccess,
@@ -61,7 +64,7 @@ export function admitFunction(
     const before = access.functions.full(message.id);
     if (!add({ ...message, id, description, metadata })) return;
     access.functions.remember(message.id, id);
-    // The hook may return another name than last time.
+    // If the worker registers the function again, the hook may return another id for it than before.
     if (before !== undefined && before !== id) session.withdrawFunction(before);
   });
 }
@@ -97,7 +100,8 @@ export function admitTriggerType(
     if (!named.success) return deny("the registration hook returned an invalid trigger_type_id");
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const before = access.triggerTypes.full(message.id as TriggerTypeId);
-    // Before the type is added: waiting bindings are passed on at once, under the worker's own name for the type.
+    // This must precede `add`: `add` sends waiting bindings to the worker at once, under the worker's name for the
+    // type.
     access.triggerTypes.remember(message.id, named.data);
     if (!add({ ...message, id: named.data, description })) {
       access.triggerTypes.forget(named.data);
@@ -108,16 +112,16 @@ export function admitTriggerType(
 }
 
 /**
- * Functions that an admitted trigger names. They are checked again when one of them is registered, since another
- * principal may own it then.
+ * Functions that an admitted trigger names. The trigger is checked again when one of these functions is registered,
+ * because the function may then belong to another principal.
  */
 export interface TargetWatch {
   readonly ids: readonly string[];
-  /** Returns whether the trigger may stay. If not, its connection has received the error. */
+  /** Returns whether the trigger may stay. If not, sends the error to the trigger's connection. */
   mayStay(): boolean;
 }
 
-/** `refuse` sends `triggerregistrationresult`. */
+/** Checks the registration of a trigger. `refuse` sends the error in a `triggerregistrationresult`. */
 export function admitTrigger(
   message: TriggerMessage,
   access: SessionAccess,
@@ -160,7 +164,7 @@ export function admitTrigger(
       config: Object.hasOwn(fields, "config") ? fields.config : config,
       metadata: Object.hasOwn(fields, "metadata") ? fields.metadata : metadata,
     };
-    // Values that the hook itself returned are not checked.
+    // Values that the hook returned are not checked, because the hook is trusted.
     const targets = {
       functionId: fields.function_id == null ? admitted.function_id : undefined,
       config: Object.hasOwn(fields, "config") ? undefined : config,
@@ -180,7 +184,7 @@ type HookAnswer =
 
 const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
 
-/** Without a hook continues at once. With one, later frames of the connection wait for the hook's result. */
+/** Calls `proceed` at once if there is no hook. If there is one, later frames of the connection wait for its result. */
 function withHook(
   session: Session,
   router: Router,

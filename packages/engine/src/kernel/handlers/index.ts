@@ -10,14 +10,14 @@ import { registerTriggerType, type TriggerTypePorts, unregisterTriggerType } fro
 import { triggerRegistrationResult } from "./trigger-registration-result.ts";
 import { undecodable } from "./undecodable.ts";
 
-/** The parts of the kernel that the handlers use. Each handler names its own. */
+/** The parts of the kernel that the handlers use. Each handler declares the parts that it needs. */
 export interface HandlerPorts extends CallPorts, FunctionPorts, TriggerTypePorts, TriggerPorts {
   readonly sessions: Sessions;
 }
 
 type Handler<Type extends MessageType> = (message: MessageOf<Type>, session: Session, ports: HandlerPorts) => void;
 
-/** Messages that only the engine sends have no effect when a worker sends them. */
+/** Handles messages that have no effect when a worker sends them, for example messages that only the engine sends. */
 function ignore(message: Message, session: Session): void {
   session.log.debug("a message without effect was ignored", { messageType: message.type });
 }

@@ -18,7 +18,7 @@ const MAX_SHOWN_CHARACTERS = 280;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control and bidi characters is the purpose
 const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Takes effect before the next frame of the connection is read: later frames may depend on the declared features. */
+/** Introduces the worker before the next frame is read, because later frames may depend on the declared features. */
 export function introduceWorker(
   message: MessageOf<"invokefunction">,
   session: Session,
@@ -49,7 +49,7 @@ export function introduceWorker(
       pid,
       isolation: isolation === undefined ? undefined : shared(shown(isolation)),
       // The console and the CLI are not listed, and their activity does not count as a worker's, so restricted
-      // connections must not claim to be one.
+      // connections must not claim to be the console or the CLI.
       kind: session.principal.isTrusted ? (kind ?? "worker") : "worker",
     },
     featureSet(features ?? []),
@@ -61,7 +61,7 @@ export function introduceWorker(
 const MAX_SHARED_STRINGS = 1_000;
 const sharedStrings = new Map<string, string>();
 
-/** Returns one shared copy of a string that many workers send. Above the limit the oldest is removed. */
+/** Returns one shared copy of a string that many workers send. At MAX_SHARED_STRINGS, the oldest one is forgotten. */
 function shared(text: string): string {
   const known = sharedStrings.get(text);
   if (known !== undefined) return known;

@@ -9,7 +9,7 @@ import type { WorkerLimits } from "../worker-limits.ts";
 import { type AdmitCallPorts, admitCall } from "./admit-call.ts";
 import { introduceWorker, REGISTER_WORKER } from "./introduce-worker.ts";
 
-/** The function behind `action: enqueue`; a queue provides it. */
+/** The function that is called for `action: enqueue`. The module or worker that implements queues provides it. */
 const ENQUEUE = "engine::queue::enqueue" as FunctionId;
 
 export interface CallPorts extends AdmitCallPorts {
@@ -32,7 +32,9 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
   if (admitted !== undefined) makeCall(admitted, functionId, session, ports);
 }
 
-/** `functionId` is the requested function, which the result names. A middleware may be called in its place. */
+/**
+ * `functionId`: the function that the worker requested. The result names it, even if a middleware is called instead.
+ */
 function makeCall(
   message: MessageOf<"invokefunction">,
   functionId: FunctionId,
@@ -151,8 +153,8 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
 }
 
 /**
- * Builds the payload with `data` copied as text, so that numbers keep their digits. Throws CallError `invalid_message`
- * if it is not JSON, since other text could inject members.
+ * Builds the payload. Copies `data` as text, so that long numbers keep all digits. Throws CallError `invalid_message`
+ * if `data` is not JSON, because other text could add members to the payload.
  */
 function enqueuePayload(
   { function_id, data, traceparent, baggage }: MessageOf<"invokefunction">,

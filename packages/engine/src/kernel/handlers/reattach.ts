@@ -4,8 +4,8 @@ import type { Session } from "../session.ts";
 import type { Sessions } from "../sessions.ts";
 
 /**
- * A reconnected worker retires its former connection, so that no old registrations conflict with the ones it sends
- * again. The former connection is removed before the next frame is read. There is no response.
+ * Closes the former connection of a worker that has reconnected, so that the former registrations do not conflict with
+ * those that the worker sends again. This happens before the next frame is read. There is no response.
  */
 export function reattach(
   message: MessageOf<"reattach">,

@@ -11,7 +11,7 @@ import { type AdmitFunctionPorts, admitFunction } from "./admit-registrations.ts
 import { reportFormatProblem } from "./report-format-problem.ts";
 import { reportSharedFunction } from "./report-shared-function.ts";
 
-/** The only engine id that a worker may register: a queue provides it. */
+/** The only id that begins with `engine::` and that a worker may register, so that a worker can implement queues. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
 interface ProviderPorts {
@@ -75,7 +75,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, p
     }),
   );
   session.functions.set(id, undo);
-  // After the new registration, so that the function never disappears in between.
+  // The old registration is removed after the new one is added, so that the function never disappears in between.
   replaced?.();
   if (replaced === undefined) reportSharedFunction(id, session, ports.registry);
   ports.changes.registered(session.workerId);
@@ -95,7 +95,7 @@ function providerOf(
   if (problem !== undefined) return new CallError("registration_refused", problem);
   const provider = invocation === undefined ? session : delegated(id, invocation, session, ports.externalFunctions);
   if (CallError.is(provider)) return provider;
-  // Last, since it may withdraw the id from other connections.
+  // This is the last check, because it may withdraw the id from other connections.
   const dispute = ports.ownership.claimFunction(id, session);
   return dispute === undefined ? provider : new CallError("registration_refused", dispute);
 }

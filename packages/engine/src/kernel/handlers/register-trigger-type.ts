@@ -69,7 +69,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     const problem = ports.quotas.triggerTypes.problemFor(session.triggerTypes.size, session.principal);
     if (problem !== undefined) return refuse(problem);
   }
-  // Last, since it may withdraw the type from other connections.
+  // This is the last check, because it may withdraw the type from other connections.
   const dispute = ports.ownership.claimTriggerType(id, session);
   if (dispute !== undefined) return refuse(dispute);
   const check = ports.formats.checkFor({
@@ -118,8 +118,8 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
 }
 
 /**
- * Sends the binding and its end to the provider. The provider calls the function itself, so the engine does nothing
- * else.
+ * Sends the binding to the provider of its type. Returns a function that sends the end of the binding. The engine does
+ * nothing else, because the provider calls the function itself.
  */
 function deliverBinding(binding: Binding, session: Session): () => void {
   const { id, functionId, config, metadata } = binding;

@@ -18,8 +18,8 @@ export interface TriggerPorts extends AdmitTriggerPorts {
 }
 
 /**
- * A worker registers a trigger. The same trigger id again replaces the previous binding (a reconnecting worker
- * registers its triggers again).
+ * Registers a trigger of a worker. If the worker registers a trigger id again, the new binding replaces the previous
+ * one.
  */
 export function registerTrigger(message: MessageOf<"registertrigger">, session: Session, ports: TriggerPorts): void {
   if (session.access === undefined) {
@@ -70,7 +70,7 @@ function addTrigger(
     config: message.config ?? null,
     metadata: withoutSvc(message.metadata),
   };
-  // Remove the old one first: a provider must never see two bindings with one id.
+  // Remove the old binding before the new one is added, because a provider must never see two bindings with one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
   const hold = ports.triggers.register(session, request);
   replaced?.unwatch();

@@ -3,9 +3,9 @@ import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
 
 /**
- * Warns if a worker of another name provides the function too. Calls are then distributed among both, which is meant
- * for replicas only, and these have the same name. Published clients get no warning: they know no such message, and their
- * replicas have different names by default.
+ * Warns if a worker of another name provides the function too. The calls are then distributed to both workers. This is
+ * meant for replicas only, and replicas have the same name. Published clients get no warning for two reasons: they do
+ * not know this message, and their replicas have different names by default.
  */
 export function reportSharedFunction(id: FunctionId, session: Session, registry: Registry): void {
   const { name, features } = session;

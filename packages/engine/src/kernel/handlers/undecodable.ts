@@ -2,13 +2,13 @@ import { CallError, type InvocationId, type UndecodableFrame } from "@svc-runtim
 import type { Session } from "../session.ts";
 
 /**
- * Handles a frame that cannot be decoded. Its call fails with `invalid_message`; if it names no call, an `error` frame
- * describes the problem. The connection stays open.
+ * Handles a frame that cannot be decoded. If the frame names a call, the call fails with `invalid_message`. If it does
+ * not, an `error` frame describes the problem. The connection stays open.
  */
 export function undecodable(frame: UndecodableFrame, session: Session): void {
   session.warn("a frame was refused", { messageType: frame.messageType, problem: frame.error.message });
   const { invocationId, functionId } = frame;
-  // Only a call has a result, and only one: the id must not be that of a call in flight.
+  // A result is sent only for a call, and only if no other call in flight has the id, because a call has one result.
   if (
     invocationId !== undefined &&
     frame.messageType === "invokefunction" &&

@@ -7,29 +7,30 @@ import type { Undo } from "../scope.ts";
 import { payloadOf } from "./call-payloads.ts";
 import type { Peer } from "./peer.ts";
 
-/** How long answers are waited for, in milliseconds. */
+/** Default maximum time to wait for answers, in milliseconds. */
 const WAIT_MS = 500;
 /** Maximum size of an answer, in bytes. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Maximum number of questions of this node that wait for answers. Further ones are answered by this node alone. */
+/** Maximum number of questions of this node that wait for answers. Further questions are not sent to peers. */
 const MAX_WAITING = 1_000;
 /**
- * Maximum number of questions of one peer that are being answered. Further ones are refused. Answers share the link with
- * calls, so all of them at their largest are less than the link buffers for a peer.
+ * Maximum number of questions of one peer that are answered at the same time. Further questions are refused. The number
+ * is low because answers use the same link as calls: 8 answers of the maximum size fit into the link's buffer for a
+ * peer.
  */
 const MAX_ANSWERING = 8;
 const TOO_MANY = "too many questions at a time";
 
-/** The problem of a node that has nobody for this topic: an earlier version, which does not know it. */
+/** The problem that a node reports if none of its modules answers the topic, e.g. because its version is older. */
 export const noAnswererOf = (topic: string): string => `no module answers questions about ${topic}`;
 
 type Answerer = (question: Payload) => Payload | Promise<Payload>;
 
 interface Question {
   readonly answers: { readonly node: string; readonly answer: Payload }[];
-  /** Nodes that have not answered, by the peer; undefined stands for this node. */
+  /** Names of the nodes that have not answered yet. The key is the peer, or undefined for this node. */
   readonly waiting: Map<Peer | undefined, string>;
-  /** Why nodes did not answer, by name. */
+  /** Reasons why nodes gave no answer, by the name of the node. */
   readonly problems: Map<string, string>;
   readonly isEnough: NonNullable<AskOptions["isEnough"]>;
   readonly settle: () => void;
@@ -41,11 +42,11 @@ export interface AskNodesParts {
   readonly name: string;
   /** Peers that have introduced themselves. */
   readonly peers: () => Iterable<Peer>;
-  /** Names of the nodes that were peers and are gone. */
+  /** Names of the nodes that were peers and are no longer connected. */
   readonly gone: () => Iterable<string>;
 }
 
-/** Asks all nodes a question, and answers those of peers. */
+/** Asks all nodes questions, and answers the questions of peers. */
 export class AskNodes implements NodeQuestions {
   readonly #parts: AskNodesParts;
   readonly #answerers = new Map<string, Answerer>();
@@ -98,7 +99,7 @@ export class AskNodes implements NodeQuestions {
     });
   }
 
-  /** A peer has asked. */
+  /** Handles a question of a peer. */
   asked(peer: Peer, { id, topic }: NodeFrameOf<"ask">, bytes: Uint8Array): void {
     const count = this.#answering.get(peer) ?? 0;
     if (count >= MAX_ANSWERING) {
@@ -115,7 +116,7 @@ export class AskNodes implements NodeQuestions {
     });
   }
 
-  /** A peer has answered. Late answers have no effect. */
+  /** Handles the answer of a peer. An answer that is too late has no effect. */
   told(peer: Peer, { id, problem }: NodeFrameOf<"tell">, bytes: Uint8Array): void {
     const question = this.#questions.get(id);
     if (question !== undefined) this.#settleOne(question, peer, problem ?? payloadOf(bytes) ?? Payload.null);
@@ -126,7 +127,7 @@ export class AskNodes implements NodeQuestions {
     for (const question of [...this.#questions.values()]) this.#settleOne(question, peer, "the node is gone");
   }
 
-  /** `answer`: a text is the reason why there is none. */
+  /** `answer`: the answer of the node, or a string with the reason why there is none. */
   #settleOne(question: Question, from: Peer | undefined, answer: Payload | string): void {
     const node = question.waiting.get(from);
     if (node === undefined) return;

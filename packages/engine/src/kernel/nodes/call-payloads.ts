@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { wireErrorSchema } from "@svc-runtime/protocol/nodes";
 
-/** Payloads up to this many bytes are copied, so that they do not keep the message that they arrived in. */
+/** Payloads up to this many bytes are copied, so that a small payload does not keep its whole message in memory. */
 const COPY_BYTES = 64 * 1024;
 
 /** Returns the payload of a frame, or undefined if it has none. */
@@ -14,7 +14,7 @@ export function bytesOfError(error: CallError): Uint8Array {
   return Payload.fromValue(error.toWire()).bytes();
 }
 
-/** Throws an Error with a sentence if the bytes are no error. */
+/** Decodes an error. Throws an Error if the bytes are not a valid error. */
 export function errorOf(bytes: Uint8Array): CallError {
   const parsed = wireErrorSchema.safeParse(jsonOf(bytes));
   if (!parsed.success) throw new Error("the error of an answer is malformed");

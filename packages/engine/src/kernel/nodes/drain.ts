@@ -12,11 +12,17 @@ import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 const CHECK_EVERY_MS = 100;
 /** How often an SDK is asked to leave, in milliseconds. */
 const ASK_EVERY_MS = 500;
-/** A connection that was asked and has not left for this long knows no other engine, and is closed, in milliseconds. */
+/**
+ * An idle connection that has not left this long after it was first asked is closed, in milliseconds, because its SDK
+ * probably knows no other engine.
+ */
 const LEAVE_MS = 1_000;
-/** How long the last worker of a function stays for others on their way to other nodes, in milliseconds. */
+/**
+ * How long the last worker of a function stays connected after another worker with the function left, in milliseconds.
+ * The other worker needs this time to connect to another node.
+ */
 const ARRIVE_MS = 5_000;
-/** A connection that has not introduced itself for this long counts as a worker's, in milliseconds. */
+/** A connection that has not introduced itself after this time is treated as that of a worker, in milliseconds. */
 const INTRODUCTION_MS = 1_000;
 
 export interface DrainPorts {
@@ -28,9 +34,11 @@ export interface DrainPorts {
   readonly triggers: Pick<TriggerRegistry, "configuredWorkerOf">;
   /** Returns whether a peer takes workers. */
   readonly hasPeerUp: () => boolean;
-  /** Resolves with whether a peer promises to take workers: it is not drained at the same time. */
+  /**
+   * Asks the peers. Resolves with true if a peer promises to take workers, so that it is not drained at the same time.
+   */
   readonly askToStay: () => Promise<boolean>;
-  /** Notifies the peers whether they may give calls to this node. */
+  /** Notifies the peers, which send no new calls to a draining node if another node can run them. */
   readonly notifyPeers: (isDraining: boolean) => void;
 }
 
@@ -42,15 +50,16 @@ interface Asked {
 }
 
 /**
- * Takes the workers from a node: they get no new calls, and leave for another node when nothing is in flight. Those
- * that do not leave are disconnected. Calls of the remaining clients, the console and the CLI, go to other nodes.
+ * Moves the workers of a node to other nodes. A worker gets no new calls, and leaves for another node when it has no
+ * calls in flight. A worker that does not leave is disconnected. The console and the CLI stay connected; their calls go
+ * to workers on other nodes.
  */
 export class Drain {
   readonly #ports: DrainPorts;
   #state: DrainState = "up";
-  /** How often the node was taken back. */
+  /** Number of times that draining was ended (`end`). */
   #ends = 0;
-  /** When the remaining workers are disconnected whatever they run, on the monotonic clock. */
+  /** When the remaining workers are disconnected even if they have calls in flight, on the monotonic clock. */
   #until = 0;
   #asked = new WeakMap<Session, Asked>();
   /** When a worker that provides the function was last asked to leave, on the monotonic clock. */
@@ -68,9 +77,9 @@ export class Drain {
   }
 
   /**
-   * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. A second start
-   * only changes the time limit. Rejects with CallError if there is no other node for the workers, unless `force` is set,
-   * if the node is taken back before it begins, and if the engine stops.
+   * Begins to drain. Workers that still run calls after `timeoutMs` are disconnected, so these calls fail. A second
+   * start only changes the time limit. Rejects with CallError in three cases: `force` is false and there is no other
+   * node for the workers; `end` is called before draining has begun; the engine stops.
    */
   async start(timeoutMs: number, { force }: { readonly force: boolean }): Promise<void> {
     this.#refuseAtEnd();
@@ -85,7 +94,9 @@ export class Drain {
     this.#start(timeoutMs);
   }
 
-  /** Takes the node back: workers may connect, and peers give it calls. Throws CallError if the engine stops. */
+  /**
+   * Ends draining: workers may connect, and peers send calls to the node again. Throws CallError if the engine stops.
+   */
   end(): void {
     this.#refuseAtEnd();
     this.#ends += 1;
@@ -100,8 +111,8 @@ export class Drain {
   }
 
   /**
-   * Drains the node before the engine stops. Resolves when no worker is connected, when there is no other node for them,
-   * and after `timeoutMs` in any case.
+   * Drains the node before the engine stops. Resolves in three cases: no worker is connected; there is no other node
+   * for the workers; `timeoutMs` has passed.
    */
   async finish(timeoutMs: number): Promise<void> {
     const ended = new Promise<void>((resolve) => {
@@ -114,7 +125,10 @@ export class Drain {
     cancel();
   }
 
-  /** Asks the workers that know other engines to leave, because this one is cut off from them. They decide. */
+  /**
+   * Asks the workers that can leave to connect to another engine, because this engine is cut off from the other
+   * engines. A worker need not leave: it decides itself.
+   */
   askAllToLeave(withinMs: number): void {
     for (const session of this.#ports.sessions.values())
       if (this.#mustLeave(session) && this.#canLeave(session)) session.send({ type: "draining", within_ms: withinMs });
@@ -158,7 +172,8 @@ export class Drain {
         this.#askToLeave(session);
       }
     if (!this.#ports.hasPeerUp()) this.#onEnd?.();
-    // Those that connect after the time limit are disconnected as well, but may reconnect each time.
+    // Workers that connected after the time limit do not count. They are disconnected too, but may reconnect each time,
+    // so the node would never become drained.
     const isLeft = ({ scope, connectedAt }: Session): boolean => !scope.ended && connectedAt <= this.#until;
     if (this.#state !== "draining" || leaving.some(isLeft)) return;
     this.#state = "drained";
@@ -166,7 +181,7 @@ export class Drain {
     this.#onEnd?.();
   }
 
-  /** A worker that connects to a draining node gets no calls at all, also before the next check. */
+  /** Handles a worker that connects to a draining node. It must get no calls, not even before the next check. */
   #arrived(session: Session | undefined): void {
     if (session !== undefined && this.#mustLeave(session) && !this.#isAwaited(session)) this.#setLeaving(session, true);
   }
@@ -177,8 +192,8 @@ export class Drain {
   }
 
   /**
-   * Returns whether the worker is the last one that can run one of its functions, while others that provide it are on
-   * their way to other nodes. It leaves when these have arrived.
+   * Returns whether the worker must wait before it leaves, because it is the last one that can run one of its
+   * functions. It waits for a worker that left with the same function and has not connected to another node yet.
    */
   #isAwaited({ workerId, functionIds }: Session): boolean {
     const { clock, registry } = this.#ports;
@@ -221,7 +236,7 @@ export class Drain {
     }
   }
 
-  /** A worker that this engine started has nowhere to go. */
+  /** Returns false for a worker that this engine started, because such a worker connects to this engine only. */
   #canLeave({ features, workerId }: Session): boolean {
     return features.has("draining") && this.#ports.triggers.configuredWorkerOf(workerId) === undefined;
   }

@@ -1,10 +1,13 @@
 import { MAX_NODE_FRAME_BYTES, type NodePiece, nodePieceBytes } from "@svc-runtime/protocol/nodes";
 import { INITIAL_GRANT_BYTES } from "./frame-sender.ts";
 
-/** `new`: its frames were passed on. `duplicate`: it arrived before. `gap`: a message before it is missing. */
+/**
+ * Result for a received message. `new`: its frames were passed on. `duplicate`: the message arrived before. `gap`: an
+ * earlier message has not arrived.
+ */
 export type Arrival = "new" | "duplicate" | "gap";
 
-/** The incoming frames of one session: passes each on once and in order, whatever the link loses or repeats. */
+/** Receives the frames of one session. Passes each on once and in order, even if the link loses or repeats messages. */
 export class FrameReceiver {
   readonly #onFrame: (frame: Uint8Array) => void;
   readonly #windowBytes: () => number;
@@ -14,7 +17,7 @@ export class FrameReceiver {
   #partial: Uint8Array[] = [];
   #partialBytes = 0;
 
-  /** `windowBytes`: how many bytes the sender may send ahead of what was passed on. */
+  /** `windowBytes` returns how many bytes the sender may send beyond the bytes that were passed on. */
   constructor(onFrame: (frame: Uint8Array) => void, windowBytes: () => number) {
     this.#onFrame = onFrame;
     this.#windowBytes = windowBytes;
@@ -25,13 +28,13 @@ export class FrameReceiver {
     return this.#lastN;
   }
 
-  /** Bytes that the sender may have sent in all. Never falls. */
+  /** Total number of bytes that the sender may send, counted from the start of the session. Never decreases. */
   get granted(): number {
     this.#granted = Math.max(this.#granted, this.#consumedBytes + this.#windowBytes());
     return this.#granted;
   }
 
-  /** Throws an Error with a sentence if the sender breaks the protocol. */
+  /** Takes a message and passes on the frames in it. Throws an Error if the sender violates the protocol. */
   receive(n: number, pieces: readonly NodePiece[]): Arrival {
     if (n <= this.#lastN) return "duplicate";
     if (n > this.#lastN + 1) return "gap";

@@ -1,11 +1,14 @@
 import { MAX_PIECES_BYTES, type NodePiece, nodePieceBytes, splitNodeFrame } from "@svc-runtime/protocol/nodes";
 import type { Clock } from "../clock.ts";
 
-/** Bytes that each side may send before it has heard from the other, at least the size of the largest message. */
+/** Bytes that a side may send before it has received a grant from the other side. At least the maximum message size. */
 export const INITIAL_GRANT_BYTES = 1024 * 1024;
-/** Bytes that may wait for a grant, in all. Calls are refused long before; the rest is small or bounded. */
+/**
+ * Maximum number of bytes that wait for a grant. If more wait, the session ends. Calls are refused much earlier, and
+ * all other frames are small or limited.
+ */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** When a message without an acknowledgement is sent again, in milliseconds. */
+/** A message is sent again if it is not acknowledged within this time, in milliseconds. */
 const RESEND_AFTER_MS = 500;
 
 interface SentMessage {
@@ -31,9 +34,11 @@ export class FrameSender {
   /** Number of pieces that were queued and sent in this session. */
   #queuedPieces = 0;
   #sentPieces = 0;
-  /** When something was acknowledged or granted, or nothing was waiting for it. */
+  /** Time of the last acknowledgement or grant, or of the last frame that was added while nothing waited for one. */
   #progressAt: number;
-  /** The oldest message was sent again, so the following ones may be lost as well. */
+  /**
+   * True after the oldest message was sent again. The later messages are then sent again at the next acknowledgement.
+   */
   #isRecovering = false;
   #cancelResend: (() => void) | undefined;
 
@@ -44,28 +49,28 @@ export class FrameSender {
     this.#progressAt = clock.monotonic();
   }
 
-  /** True if what is queued and not yet sent exceeds the grant: no call should be added. */
+  /** True if the queued frames exceed the grant. Then no call should be added. */
   get isFull(): boolean {
     return this.#sentBytes + this.#waitingBytes >= this.#granted;
   }
 
-  /** True if half of the queue's bound is used: no large answer should be added. */
+  /** True if the queue is more than half full. Then no large answer should be added. */
   get isHalfFull(): boolean {
     return this.#waitingBytes > MAX_WAITING_BYTES / 2;
   }
 
-  /** True if the receiver takes so little that the queue is beyond its bound. */
+  /** True if the queue exceeds its limit, because the receiver is too slow. */
   get isOverfull(): boolean {
     return this.#waitingBytes > MAX_WAITING_BYTES;
   }
 
-  /** How long nothing that was sent or waits has been acknowledged or granted, in milliseconds. */
+  /** Time without an acknowledgement or grant, in milliseconds. 0 if no message or frame waits for one. */
   get stalledMs(): number {
     const isIdle = this.#unacknowledged.length === 0 && this.#waiting.length === 0;
     return isIdle ? 0 : this.#clock.monotonic() - this.#progressAt;
   }
 
-  /** Returns a function that says whether nothing of the next frame was sent. */
+  /** Returns a function that returns true as long as no part of the next frame was sent. */
   trackNextFrame(): () => boolean {
     const first = this.#queuedPieces;
     return () => this.#sentPieces <= first;
@@ -106,8 +111,9 @@ export class FrameSender {
   }
 
   /**
-   * Takes over what the receiver says. Returns a sentence if it is wrong: it acknowledges what was never sent.
-   * `isMissing`: it received a message after `ack`, so those in between were lost.
+   * Handles an acknowledgement and a grant of the receiver. `isMissing`: at least one message after `ack` was lost,
+   * because the receiver got a later one. Returns an error text if the receiver acknowledges a message that was never
+   * sent.
    */
   acknowledge(ack: number, granted: number, isMissing: boolean): string | undefined {
     if (ack > this.#lastN) return `it acknowledges message ${ack} of ${this.#lastN}`;
@@ -138,7 +144,10 @@ export class FrameSender {
     this.#transmit(message.n, message.pieces);
   }
 
-  /** Sends the oldest message again when its acknowledgement is late. Only that one: the receiver may be dead. */
+  /**
+   * Sends the oldest message again when its acknowledgement is late. Does not send the other messages again, because
+   * the receiver may be dead.
+   */
   #armResend(): void {
     const [oldest] = this.#unacknowledged;
     if (oldest === undefined || this.#cancelResend !== undefined) return;

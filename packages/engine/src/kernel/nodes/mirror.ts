@@ -7,7 +7,7 @@ import type { TriggerOwner, TriggerRequest } from "../triggers/trigger-binding.t
 import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { Peer } from "./peer.ts";
 
-/** Changes of this many characters travel in one frame. One larger entry has a frame of its own. */
+/** A frame with changes gets no further entry when it has at least this many characters. */
 const FRAME_CHARACTERS = 128 * 1024;
 
 export interface MirrorPorts {
@@ -23,14 +23,18 @@ type Kind = MirrorEntry["kind"];
 type TriggerEntry = Extract<MirrorEntry, { readonly kind: "trigger" }>;
 
 /**
- * What this node's workers registered, for the peers: workers, functions, trigger types and triggers. A peer gets all
- * of it at the beginning of its session, then the changes of each tick.
+ * Sends this node's workers, functions, trigger types and triggers to the peers. A peer gets everything at the
+ * beginning of its session, and then the changes of each tick.
  *
- * Restricted connections are left out: their rules are those of this node's config, and a peer may not have them.
+ * Registrations of restricted connections are not sent, because the rules for them are in this node's config, and a
+ * peer may have other rules.
  */
 export class Mirror {
   readonly #ports: MirrorPorts;
-  /** The JSON of what the peers were sent, by key, in groups that change together: all providers of one function, …. */
+  /**
+   * JSON of the entries that the peers got, by key. Entries that change together are one group, for example all
+   * providers of one function.
+   */
   readonly #groups = new Map<string, Map<string, string>>();
   readonly #changed = new Map<string, { readonly kind: Kind; readonly id: string }>();
 
@@ -38,7 +42,7 @@ export class Mirror {
     this.#ports = ports;
   }
 
-  /** Takes over what is there when the changes begin to be reported. */
+  /** Adds everything that is registered already. To be called once, when the reporting of changes begins. */
   begin(): void {
     for (const { workerId } of this.#ports.sessions.values()) this.#note("worker", workerId);
     for (const { id } of this.#ports.registry.entries()) this.#note("function", id);
@@ -71,7 +75,7 @@ export class Mirror {
     this.#changed.set(`${kind} ${id}`, { kind, id });
   }
 
-  /** Sends what changed since the last time. */
+  /** Sends the changes since the last update. */
   #update(): void {
     const set: [string, string][] = [];
     const removed: string[] = [];
@@ -156,7 +160,7 @@ export class Mirror {
       if (owner.isRemote !== true && owner.principal.isTrusted && owner.isStandby !== true) local ??= each;
     }
     if (local === undefined) {
-      // Its worker may come back, so the peers keep it as this node does.
+      // The trigger's worker may come back. This node keeps the binding until then, so the peers must keep it too.
       const [last] = before.values();
       if (last !== undefined && binding.awaitsOwner) yield { ...(JSON.parse(last) as TriggerEntry), is_away: true };
       return;
@@ -168,7 +172,8 @@ export class Mirror {
       trigger_type: binding.type,
       function_id: binding.functionId,
       config: binding.config,
-      // Not the binding's, which may be that of another node: two nodes would send each other theirs again and again.
+      // The binding's own metadata is not sent, because it may come from another node. Then the two nodes would send
+      // each other changes endlessly.
       metadata: local.request.metadata,
       ignores_unknown: local.owner.ignoresUnknown,
       is_away: false,
@@ -177,10 +182,10 @@ export class Mirror {
   }
 }
 
-/** Returns the key by which a peer finds the entry again. */
+/** Returns the key that identifies the entry in later changes. */
 function keyOf(entry: MirrorEntry): string {
   if (entry.kind === "worker") return `worker ${entry.worker_id}`;
-  // A trigger has one entry, whichever worker registered it.
+  // A trigger has one entry, even if several workers registered it.
   return entry.kind === "trigger" ? `trigger ${entry.id}` : `${entry.kind} ${entry.worker_id} ${entry.id}`;
 }
 

@@ -26,7 +26,7 @@ import { RemoteCalls } from "./remote-calls.ts";
 import { RemoteChannels } from "./remote-channels.ts";
 import { StayPromises } from "./stay-promises.ts";
 
-/** Hexadecimal digits at the end of a channel's id that name its home. */
+/** Number of digits at the end of a channel's id that identify its node. They are the last digits of the node's run. */
 const HOME_DIGITS = 12;
 
 /** How an engine takes part in a cluster. */
@@ -39,21 +39,21 @@ export interface NodeOptions {
   readonly defer?: (action: () => void) => void;
 }
 
-/** Another node as this one sees it. */
+/** A peer: another node of the cluster, as this node sees it. */
 export interface PeerView {
   readonly run: string;
   /** Id of the node. */
   readonly node: string;
   readonly name: string;
   readonly state: "up" | "draining";
-  /** Its calls in flight. */
+  /** Number of the peer's calls in flight. */
   readonly load: number;
   readonly startedAtMs: number;
-  /** How far its clock is ahead of this node's. */
+  /** How far the peer's clock is ahead of this node's clock. */
   readonly clockOffsetMs: number;
 }
 
-/** A node that was a peer of this run and is gone. */
+/** A node that was a peer of this run and is no longer connected. */
 export interface GoneNode {
   /** Id of the node. */
   readonly node: string;
@@ -63,7 +63,7 @@ export interface GoneNode {
   readonly reason: string;
 }
 
-/** Maximum number of nodes that are remembered after they are gone. */
+/** Maximum number of former peers that are remembered. */
 const MAX_GONE = 32;
 
 export interface NodePorts {
@@ -89,7 +89,7 @@ interface PeerParts {
   readonly channels: RemoteChannels;
 }
 
-/** Kinds of frames but those that `PeerTable` handles. */
+/** Types of the frames that `PeerTable` passes on. */
 type HandledType = Exclude<NodeFrameType, "hello" | "bye">;
 type FrameHandler<Type extends HandledType> = (parts: PeerParts, frame: NodeFrameOf<Type>, payload: Uint8Array) => void;
 
@@ -108,7 +108,10 @@ const handlers: { readonly [Type in HandledType]: FrameHandler<Type> } = {
   tell: ({ questions, peer }, frame, payload) => questions.told(peer, frame, payload),
 };
 
-/** The other nodes of the cluster: their workers are providers here, and this node's workers run their calls. */
+/**
+ * Connects this node with the other nodes of the cluster. The workers of the other nodes become providers at this node,
+ * and the workers of this node run calls of the other nodes.
+ */
 export class Nodes implements PeerListener {
   readonly #ports: NodePorts;
   readonly #self: Pick<NodeIdentity, "run" | "startedAtMs">;
@@ -116,11 +119,11 @@ export class Nodes implements PeerListener {
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
   readonly #goneListeners = new Set<(run: string) => void>();
-  /** By id of the node. */
+  /** Former peers, by the id of the node. */
   readonly #gone = new Map<string, GoneNode>();
   /** Questions of modules to the same modules of all nodes. */
   readonly questions: AskNodes;
-  /** Takes the workers from this node. */
+  /** Moves the workers of this node to other nodes. */
   readonly drain: Drain;
   #undos: Undo[] = [];
 
@@ -192,14 +195,14 @@ export class Nodes implements PeerListener {
     return this.#table.byRun(run)?.hello !== undefined;
   }
 
-  /** Calls the listener with the run of each peer that is gone. If it lives, it may be a peer again at once. */
+  /** Calls the listener with the run of each peer that is gone. A run that is still alive may become a peer again. */
   onPeerGone(listener: (run: string) => void): Undo {
     const own = (run: string): void => listener(run);
     this.#goneListeners.add(own);
     return () => this.#goneListeners.delete(own);
   }
 
-  /** The peers by name, with how they take part. */
+  /** Yields the peers that have introduced themselves. */
   *peers(): IterableIterator<PeerView> {
     for (const { run, hello, clockOffsetMs } of this.#table.up())
       if (hello !== undefined)
@@ -269,7 +272,7 @@ export class Nodes implements PeerListener {
   onGone(peer: Peer, reason: string): void {
     const parts = this.#parts.get(peer);
     this.#parts.delete(peer);
-    // First the registrations, so that no call is routed to the peer any more.
+    // Remove the registrations first, so that no call is routed to the peer any more.
     parts?.mirror.end();
     parts?.outgoing.end(reason);
     parts?.incoming.end();

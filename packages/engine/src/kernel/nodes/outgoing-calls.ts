@@ -16,8 +16,8 @@ export interface OutgoingCallPorts {
 }
 
 /**
- * The calls that this node gave to a peer. Answers are looked up only here, so only the run that was given a call can
- * settle it. When the peer is gone, exactly these calls fail.
+ * The calls that this node sent to one peer. Answers of the peer are looked up only among these calls, so a peer cannot
+ * settle a call that another peer got. When the peer is gone, exactly these calls fail.
  */
 export class OutgoingCalls {
   readonly #peer: Peer;
@@ -41,7 +41,7 @@ export class OutgoingCalls {
     return this.#held.size;
   }
 
-  /** Calls in flight at the peer: those that it reported last, and the ones from here. */
+  /** Estimated number of calls in flight at the peer: the number in its last report plus the calls of this node. */
   get load(): number {
     return (this.#peer.hello?.load ?? 0) + this.#held.size;
   }
@@ -68,7 +68,8 @@ export class OutgoingCalls {
       );
     this.#held.hold(call);
     call.isUnsent = this.#peer.trackNextFrame();
-    // The time left, because the clocks of two nodes differ. This node's deadline decides.
+    // The frame has the remaining time and not the deadline, because the clocks of the nodes differ. This node itself
+    // lets the call time out at its deadline.
     const leftMs = Math.ceil(call.deadlineAt - this.#ports.clock.monotonic());
     this.#peer.send(
       {
@@ -95,13 +96,13 @@ export class OutgoingCalls {
     this.#held.release(call);
   }
 
-  /** A worker of the peer was given the call, so it will not be sent elsewhere. */
+  /** A worker of the peer got the call. So the call is not sent to another provider, and its payload is not needed. */
   accepted({ id }: NodeFrameOf<"accepted">): void {
     const call = this.#held.get(id);
     if (call !== undefined) call.payload = Payload.null;
   }
 
-  /** Answers of calls that were settled meanwhile have no effect. */
+  /** Settles the call of an answer. Has no effect if the call is settled already. */
   answered({ id, outcome, traceparent, baggage }: NodeFrameOf<"answer">, payload: Uint8Array): void {
     const call = this.#held.get(id);
     if (call === undefined) return;

@@ -13,7 +13,7 @@ import { type RemoteBindingPorts, RemoteBindings } from "./remote-bindings.ts";
 import { RemoteProvider } from "./remote-provider.ts";
 import { noteBound, remoteTypeProvider } from "./remote-types.ts";
 
-/** Maximum number of entries of one peer, and of bytes in which they arrived. */
+/** Maximum number and maximum total size of the entries of one peer. */
 const MAX_ENTRIES = 200_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -30,19 +30,21 @@ interface Known {
   readonly undo: Undo;
 }
 
-/** A worker of the peer with what it registered. */
+/** A worker of the peer and its registrations. */
 interface MirroredWorker {
-  /** Undefined: the peer has not reported the worker itself yet, or no more. */
+  /** Undefined while the peer has reported registrations of the worker, but not the worker itself. */
   entry: Entry<"worker"> | undefined;
   readonly functions: Set<string>;
   readonly types: Set<string>;
   triggers: number;
 }
 
-/** Connects what is trusted at the peer with the rules for ids at this node. */
+/**
+ * Registers ids at `IdOwnership` for a peer. It is trusted, because peers send only registrations of trusted workers.
+ */
 const REGISTRAR = { principal: TRUSTED, access: undefined };
 
-/** What one peer's workers registered, as registrations of this node. They end with the peer. */
+/** Adds the registrations of one peer's workers to the registries of this node, until the peer is gone. */
 export class PeerMirror {
   readonly #ports: PeerMirrorPorts;
   readonly #calls: OutgoingCalls;
@@ -59,7 +61,7 @@ export class PeerMirror {
     this.#bindings = new RemoteBindings(peer, ports, (workerId) => this.#providers.get(workerId)?.name ?? "");
   }
 
-  /** Applies a `mirror` frame. Throws an Error with a sentence if the peer breaks the protocol. */
+  /** Applies a `mirror` frame. Throws an Error if the peer violates the protocol. */
   apply(payload: Uint8Array): void {
     const changes = mirrorChangesSchema.safeParse(jsonOf(payload));
     if (!changes.success) throw new Error("the changes of its mirror are malformed");
@@ -73,10 +75,11 @@ export class PeerMirror {
       this.#entries.set(key, { entry, undo: undo === replaced?.undo ? undo : this.#scope.add(undo) });
       if (replaced !== undefined) this.#noteOfWorker(replaced.entry, false);
       this.#noteOfWorker(entry, true);
-      // After the new registration, so that nothing disappears in between.
+      // The old registration is undone after the new one is added, so that the function never disappears in between.
       if (undo !== replaced?.undo) replaced?.undo();
     }
-    // Bytes of replaced entries are counted until the entries are few again: the exact sum would cost more.
+    // `#bytes` includes replaced entries, because the exact sum would cost more. So the entries are measured exactly
+    // when it exceeds the limit.
     if (this.#entries.size === 0) this.#bytes = 0;
     if (this.#entries.size > MAX_ENTRIES || (this.#bytes > MAX_BYTES && this.#measure() > MAX_BYTES))
       throw new Error(`its mirror has more than ${MAX_ENTRIES} entries or ${MAX_BYTES} bytes`);
@@ -123,13 +126,13 @@ export class PeerMirror {
     if (worker.entry === undefined && functions.size + types.size + triggers === 0) this.#workers.delete(id);
   }
 
-  /** Returns the undo of what the entry replaces if that is only changed. */
+  /** Registers the entry. Returns the undo of the replaced entry if that registration was only updated. */
   #add(entry: MirrorEntry, replaced: Known | undefined): Undo {
     if (entry.kind === "worker") return this.#addWorker(entry, replaced);
     if (entry.kind === "function") return this.#addFunction(entry);
     if (entry.kind === "trigger_type") return this.#addType(entry);
     this.#bindings.set(entry);
-    // Not undone at the peer's end, when `RemoteBindings` keeps it for a while.
+    // There is no undo, because `RemoteBindings` keeps the binding for a while when the peer is gone.
     return replaced?.undo ?? (() => {});
   }
 
@@ -187,7 +190,7 @@ export class PeerMirror {
     return provider;
   }
 
-  /** Returns the size of all entries, and counts on from there. */
+  /** Sets `#bytes` to the exact size of all entries and returns it. */
   #measure(): number {
     this.#bytes = 0;
     for (const { entry } of this.#entries.values()) this.#bytes += JSON.stringify(entry).length;
@@ -216,7 +219,7 @@ function viewOf({ entry, functions, types, triggers }: MirroredWorker): WorkerVi
     functions: [...functions].sort(),
     trigger_types: [...types].sort(),
     trigger_count: triggers,
-    // Only calls from this node are known.
+    // This number is unknown: the peer does not report which of its workers runs which call.
     active_invocations: 0,
     principal: null,
     configured_worker: entry.configured_worker ?? null,

@@ -14,43 +14,52 @@ import type { ThrottledLog } from "../throttled-log.ts";
 import type { NodeLink } from "./node-link.ts";
 import { Peer } from "./peer.ts";
 
-/** How often a run says that it lives, in milliseconds. */
+/** Interval between two hello messages to all runs, in milliseconds. */
 const HELLO_EVERY_MS = 1_000;
-/** How often a run asks whether its peers live, in milliseconds. */
+/** Interval between two probes of each peer, in milliseconds. */
 const PROBE_EVERY_MS = 500;
-/** A peer is gone when nobody has listened for its run for this long: a client that changes servers needs up to 2 s. */
+/**
+ * A peer is gone when its run has not been listening for this long, in milliseconds. More than 2 s, because a NATS
+ * client that connects to another server needs up to 2 s.
+ */
 const ABSENT_MS = 2_800;
-/** A peer is gone when nothing was heard of it for this long, in milliseconds. */
+/** A peer is gone when no message or probe answer of it arrived for this long, in milliseconds. */
 const SILENT_MS = 6_000;
-/** A peer that broke the protocol is not talked to for this long, in milliseconds. */
+/** A peer that violated the protocol is ignored for this long, in milliseconds. */
 const REFUSE_BROKEN_MS = 10_000;
 const MAX_PEERS = 32;
-/** Number of former runs whose sessions are remembered, so that late messages of them are not taken for new ones. */
+/** Number of former runs whose last session is remembered, so that a late message does not begin a session again. */
 const MAX_FORMER_RUNS = 1_000;
-/** Bytes that one peer may send ahead, and all of them together. A NATS client holds at most 64 MiB. */
+/**
+ * Maximum number of bytes that one peer, and all peers together, may send before this node has processed them. Less
+ * than the 64 MiB that a NATS client buffers.
+ */
 const MAX_WINDOW_BYTES = 16 * 1024 * 1024;
 const MAX_WINDOWS_BYTES = 48 * 1024 * 1024;
 
 /** This node, as its peers see it. */
 export interface NodeIdentity {
   readonly run: string;
-  /** The same for all runs on one data folder, whose lock says that the former run has ended. */
+  /**
+   * Id of the node: the same for all runs on one data folder. The lock of the folder ensures that the former run has
+   * ended when a new run begins.
+   */
   readonly node: string;
   readonly name: string;
   readonly startedAtMs: number;
 }
 
-/** What is done for peers. The table calls it in this order: opened, up, any number of frames, gone. */
+/** Callbacks for peers. The order for a peer: `onOpened`, `onUp`, `onFrame` for each frame, `onGone`. */
 export interface PeerListener {
-  /** A session begins. What is sent now arrives right after this run's hello. */
+  /** A session begins. Frames that are sent in this callback reach the peer directly after this run's hello. */
   onOpened(peer: Peer): void;
   /** The peer has introduced itself. */
   onUp?(peer: Peer): void;
-  /** A frame other than `hello` and `bye`. Throws an Error with a sentence if the peer breaks the protocol. */
+  /** Handles a frame other than `hello` and `bye`. Must throw an Error if the peer violates the protocol. */
   onFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void;
   /** The peer's load or state changed. */
   onChanged?(peer: Peer): void;
-  /** The peer is gone or its session has ended. If it lives, another session follows. */
+  /** The peer is gone or its session has ended. If the peer is still alive, another session follows. */
   onGone(peer: Peer, reason: string): void;
 }
 
@@ -63,20 +72,20 @@ export interface PeerTableOptions {
   readonly listener: PeerListener;
   /** Calls in flight at this node. */
   readonly load: () => number;
-  /** Runs an action after the present tick, so that all frames of a tick travel together. Default `setImmediate`. */
+  /** Runs an action after the present tick, so that all frames of a tick are sent together. Default `setImmediate`. */
   readonly defer?: ((action: () => void) => void) | undefined;
 }
 
 /**
- * The other runs of the cluster: who is there, in which session, and who is gone. It only routes; whether a run may
- * still write data is decided by the log.
+ * Table of the other runs of the cluster and of the session with each of them. It is used for routing only. It does not
+ * decide whether a run may still write data: the replicated log does.
  */
 export class PeerTable {
   readonly #options: PeerTableOptions;
   readonly #peers = new Map<string, Peer>();
-  /** The last session of runs that are gone. */
+  /** Number of the last session of each run that is gone. */
   readonly #formerSessions = new Map<string, number>();
-  /** When a run that broke the protocol is talked to again, on the monotonic clock. */
+  /** End of the time in which a run that violated the protocol is ignored, on the monotonic clock. */
   readonly #refusedUntil = new Map<string, number>();
   #nextSession = 1;
   #state: NodeHello["state"] = "up";
@@ -152,7 +161,8 @@ export class PeerTable {
       peer.noteHeard();
       return;
     }
-    // Asked again at the end: this node may have lost its own connection, or had no time to read what the peer sent.
+    // Probe the peer once more before it is removed, because the absence may have another cause: this node lost its own
+    // connection, or was too busy to read the peer's messages.
     peer.noteAbsent(ABSENT_MS, () =>
       this.#options.link.probe(peer.run, (isBack) => {
         if (isBack) peer.noteHeard();
@@ -188,7 +198,7 @@ export class PeerTable {
     if (run === this.#options.self.run) return;
     let peer = this.#peers.get(run);
     if (peer !== undefined) {
-      // It was sent before the peer learned of this session.
+      // The peer sent this message before it knew the current session of this node.
       if (known !== undefined && known !== peer.session) return;
       const former = peer.peerSession;
       if (former !== undefined && session < former) return;
@@ -198,7 +208,8 @@ export class PeerTable {
       }
     }
     if (peer === undefined) {
-      // Anything but the first message belongs to a session that this side has ended. Its hello begins another.
+      // Only the first message of a session begins one. Other messages belong to a session that this node has ended;
+      // the peer's next hello begins a new one.
       if (n !== 1 || known !== undefined || session <= (this.#formerSessions.get(run) ?? 0)) return;
       peer = this.#open(run);
     }
@@ -262,11 +273,11 @@ export class PeerTable {
 
   #introduced(peer: Peer, hello: NodeHello): void {
     peer.hello = hello;
-    // An earlier version does not tell.
+    // A peer with an earlier version does not send its time.
     peer.clockOffsetMs = hello.now_ms === undefined ? 0 : hello.now_ms - this.#options.clock.now();
   }
 
-  /** Returns whether the run is a peer. The former run of its node is then gone. */
+  /** Returns whether the run may become a peer. If so, removes the former run of its node. */
   #mayTalkTo({ run, node, name, versions, started_at_ms: startedAtMs }: NodeHello): boolean {
     const { self } = this.#options;
     if (node === self.node) {
@@ -299,7 +310,7 @@ export class PeerTable {
   }
 }
 
-/** Removes the oldest entry if there are too many. */
+/** Returns the map. Removes the oldest entry first if the map has `limit` entries. */
 function bound<Value>(map: Map<string, Value>, limit: number): Map<string, Value> {
   const [oldest] = map.keys();
   if (map.size >= limit && oldest !== undefined) map.delete(oldest);

@@ -11,27 +11,28 @@ import type { Clock } from "../clock.ts";
 import { type Arrival, FrameReceiver } from "./frame-receiver.ts";
 import { FrameSender } from "./frame-sender.ts";
 
-/** How long an acknowledgement waits for a frame that takes it along, in milliseconds. */
+/** Maximum delay of an acknowledgement, in milliseconds. It is delayed so that it can be sent with the next frames. */
 const ACKNOWLEDGE_AFTER_MS = 20;
 
-/** A peer that acknowledges nothing for this long is gone, in milliseconds. */
+/** A peer that acknowledges nothing for this long is treated as gone, in milliseconds. */
 const STALLED_MS = 6_000;
 
 export interface PeerPorts {
   readonly clock: Clock;
-  /** Runs the action once the present tick's frames are queued. */
+  /** Runs the action when all frames of the present tick are queued. */
   readonly defer: (action: () => void) => void;
   readonly transmit: (message: Uint8Array) => void;
-  /** Bytes that the peer may send ahead. */
+  /** Returns how many bytes the peer may send before this node has processed them. */
   readonly windowBytes: () => number;
-  /** Calls for each frame, in order. The payload is a view of the received message. Throws to end the session. */
+  /** Called for each frame, in order. The payload is a view of the received message. Throws to end the session. */
   readonly onFrame: (frame: NodeFrame, payload: Uint8Array) => void;
-  /** Called if the peer broke the protocol: the session must end. */
+  /** Called if the peer violated the protocol. Must end the session. */
   readonly onBroken: (problem: string) => void;
 }
 
 /**
- * The two sessions with one run of another node: what is sent arrives once and in order, or the peer is declared gone.
+ * The connection with one run of another node. It has a session for each direction, in which frames arrive once and in
+ * order. If this is not possible, the peer is treated as gone.
  */
 export class Peer {
   readonly run: string;
@@ -39,9 +40,9 @@ export class Peer {
   readonly session: number;
   /** The number of the peer's session, once it is known. */
   peerSession: number | undefined;
-  /** What the peer said last about itself. Undefined: it has not said anything yet, and is not used. */
+  /** The last hello of the peer. Undefined before the first hello; until then the peer is not used. */
   hello: NodeHello | undefined;
-  /** How far its clock is ahead of this node's, less the time that its last hello was under way. */
+  /** How far the peer's clock is ahead of this node's clock, minus the transit time of the peer's last hello. */
   clockOffsetMs = 0;
   /** When the peer was heard last, on the monotonic clock. */
   heardAt: number;
@@ -57,7 +58,7 @@ export class Peer {
   #gapAfter = -1;
   #acknowledgedN = 0;
   #ended = false;
-  /** Set while nobody listens for the run. */
+  /** Set while the peer's run is not listening on the link. */
   #cancelAbsence: (() => void) | undefined;
 
   constructor(self: string, run: string, session: number, ports: PeerPorts) {
@@ -83,7 +84,7 @@ export class Peer {
     return this.#sender.isFull;
   }
 
-  /** True if the peer is so far behind that it should get no large answer: with more the session would end. */
+  /** True if the peer is so far behind that it should get no large answer, because a full queue ends the session. */
   get isBehind(): boolean {
     return this.#sender.isHalfFull;
   }
@@ -94,7 +95,7 @@ export class Peer {
     this.#cancelAbsence = undefined;
   }
 
-  /** Call when nobody listens for the run. `onGone` is called once, after `ms` without a sign of it. */
+  /** Call when the peer's run is not listening. `onGone` is called once, after `ms` without a sign of life. */
   noteAbsent(ms: number, onGone: () => void): void {
     if (this.#ended) return;
     this.#cancelAbsence ??= this.#ports.clock.after(ms, () => {
@@ -103,19 +104,19 @@ export class Peer {
     });
   }
 
-  /** Returns a function that says whether the next frame certainly never left this node. */
+  /** Returns a function that returns whether it is certain that the next frame never left this node. */
   trackNextFrame(): () => boolean {
     return this.#sender.trackNextFrame();
   }
 
-  /** Queues a frame. It has no effect once the session has ended. */
+  /** Queues a frame. Has no effect after the end of the session. */
   send(frame: NodeFrame, payload?: Uint8Array): void {
     if (this.#ended) return;
     this.#sender.add(encodeNodeFrame(frame, payload));
     this.#flushLater();
   }
 
-  /** Sends what is queued without waiting for the end of the tick. */
+  /** Sends the queued frames without waiting for the end of the tick. */
   flush(): void {
     this.#isFlushing = false;
     if (this.#ended) return;
@@ -133,7 +134,7 @@ export class Peer {
       this.#break(problem);
       return;
     }
-    // The grant may have risen.
+    // The grant may be higher now, so that waiting frames can be sent.
     this.#flushLater();
     if (head.n === 0) return;
     let arrival: Arrival;
@@ -145,7 +146,8 @@ export class Peer {
     }
     if (arrival === "new") {
       if (this.#mustAcknowledge === "no") this.#mustAcknowledge = "later";
-      // A sender that is far ahead waits for grants, so it gets them early.
+      // A sender with several unacknowledged messages may be waiting for a grant, so the acknowledgement is not
+      // delayed.
       if (this.#receiver.lastN - this.#acknowledgedN > 4) this.#mustAcknowledge = "now";
     } else {
       this.#sawGap ||= arrival === "gap";
@@ -153,7 +155,9 @@ export class Peer {
     }
   }
 
-  /** Returns why the session must end, if the peer takes nothing although it may live. */
+  /**
+   * Why the session must end: the peer accepts too little, although it may be alive. Undefined if it accepts enough.
+   */
   get stallProblem(): string | undefined {
     if (this.#sender.isOverfull) return "it takes less than it is sent";
     return this.#sender.stalledMs < STALLED_MS ? undefined : `it has acknowledged nothing for ${STALLED_MS / 1000} s`;
@@ -202,7 +206,7 @@ export class Peer {
     if (this.#ended) return;
     const decoded = decodeNodeFrame(bytes);
     if ("problem" in decoded) {
-      // A newer version may send frames that this one does not know, and does without them.
+      // A peer with a newer version may send frames of types that this version does not know. They may be ignored.
       if (decoded.unknown !== true) throw new Error(decoded.problem);
       return;
     }

@@ -19,8 +19,9 @@ interface MirroredTrigger {
 }
 
 /**
- * The triggers of one peer's workers. Those of types that work on every node, e.g. HTTP routes, are bound here as well.
- * Those of a type that a worker of this node provides are passed to that worker, if the peer has chosen it.
+ * Triggers of the workers of one peer. This node binds such a trigger in two cases: its type is bound on every node,
+ * e.g. `http`; or a worker of this node provides the type and the peer has chosen that worker. In the second case, the
+ * trigger is passed to the worker.
  */
 export class RemoteBindings {
   readonly #peer: Peer;
@@ -64,7 +65,7 @@ export class RemoteBindings {
     }
   }
 
-  /** The peer is gone, and may come back: what it registered is kept as for a worker that disconnected. */
+  /** Handles a peer that is gone and may come back: its triggers are kept like those of a worker that disconnected. */
   end(): void {
     for (const known of this.#triggers.values()) unbind(known, "leave");
     this.#triggers.clear();
@@ -93,7 +94,10 @@ export class RemoteBindings {
     known.hold = this.#ports.triggers.register(owner, requestOf(entry));
   }
 
-  /** Passes the result to the node of the trigger, if its worker waits for the one here. */
+  /**
+   * Sends the result to the peer if a worker of this node serves the trigger, because the trigger's worker waits for
+   * it.
+   */
   #notify({ id, trigger_type, served_by: run }: TriggerEntry, { status, reason }: TriggerState): void {
     if (run !== this.#ports.self) return;
     const problem = status === "error" ? { problem: (reason ?? "the trigger does not work").slice(0, 4096) } : {};

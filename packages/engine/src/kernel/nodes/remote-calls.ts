@@ -5,11 +5,14 @@ import type { Router } from "../router.ts";
 import { bytesOfError, payloadOf } from "./call-payloads.ts";
 import type { Peer } from "./peer.ts";
 
-/** The sender keeps payloads up to this many bytes until the answer, so that no frame is needed for them. */
+/**
+ * For larger payloads, `accepted` is sent, so that the sender can drop the payload before the answer. For smaller ones,
+ * the frame would cost more than the memory.
+ */
 const KEPT_PAYLOAD_BYTES = 4 * 1024;
 /** Maximum number of remembered callers. */
 const MAX_CALLERS = 10_000;
-/** Results above this many bytes are not sent to a peer that does not read. */
+/** Results above this many bytes are not sent to a peer that reads too slowly. */
 const SMALL_ANSWER_BYTES = 4 * 1024;
 
 export interface RemoteCallPorts {
@@ -18,12 +21,12 @@ export interface RemoteCallPorts {
   readonly maxCallsHeld: number;
 }
 
-/** The calls that a peer gave to this node's workers. They end with the peer. */
+/** The calls that one peer sent to this node. They are cancelled when the peer is gone. */
 export class RemoteCalls {
   readonly #peer: Peer;
   readonly #ports: RemoteCallPorts;
   readonly #calls = new Map<InvocationId, Call>();
-  /** By worker id. A caller is one object for all its calls, as a caller of this node is. */
+  /** Callers by worker id. All calls of a caller have the same object, like the calls of a worker of this node. */
   readonly #callers = new Map<string, Caller>();
 
   constructor(peer: Peer, ports: RemoteCallPorts) {
@@ -31,7 +34,7 @@ export class RemoteCalls {
     this.#ports = ports;
   }
 
-  /** Throws an Error with a sentence if the peer breaks the protocol. */
+  /** Starts a call of the peer. Throws an Error if the peer violates the protocol. */
   start(frame: NodeFrameOf<"call">, bytes: Uint8Array): void {
     const { id, function_id: functionId, metadata } = frame;
     if (this.#calls.has(id)) throw new Error(`it repeats the call ${id}, which is in flight`);
@@ -53,7 +56,7 @@ export class RemoteCalls {
       caller: frame.caller && this.#known(frame.caller),
       job: frame.job,
       whileDraining: false,
-      // The caller's node chose this one. Calls passed on again could go round in circles.
+      // The caller's node chose this node. If this node passed the call on, the call could travel in a cycle.
       onlyHere: true,
       onSettled: (outcome) => this.#answer(frame, outcome, isAccepted),
     });
@@ -86,7 +89,8 @@ export class RemoteCalls {
     this.#calls.delete(id);
     if (!outcome.ok) {
       const { error, cause } = outcome;
-      // Nothing ran, and another node may be able to run it, unless the sender has dropped the payload by now.
+      // No worker got the call, so the sender may try another node. But it cannot if it has dropped the payload, which
+      // it does after `accepted`.
       const isNotAccepted = cause === "not_delivered" && error.retryable && !isAccepted;
       this.#fail(id, isNotAccepted ? "not_accepted" : "error", error);
       return;

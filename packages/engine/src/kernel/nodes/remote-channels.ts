@@ -5,44 +5,47 @@ import type { Channels } from "../channels/channels.ts";
 import type { ChannelItem } from "../module.ts";
 import type { Peer } from "./peer.ts";
 
-/** Bytes of items that may be under way in one channel. One more item of any size is sent as long as some are left. */
+/** Bytes of items that may be in transit in one channel. While some of them are left, an item of any size is sent. */
 const WINDOW_BYTES = 256 * 1024;
-/** What an item counts besides its bytes, so that many small ones are bounded as well. */
+/** Bytes that each item counts in addition to its content, so that the number of small items is limited as well. */
 const ITEM_BYTES = 256;
-/** Maximum number of channels between two nodes that one of them opened. */
+/** Maximum number of channels of the peer that are open at this node. */
 const MAX_OPENED = 10_000;
 
 type Direction = ChannelRef["direction"];
 
-/** One end of a channel that is at this node, of which the other end is at the peer. */
+/** Callbacks of a channel at this node that is connected with a channel at the peer. */
 interface End {
   onItem(item: ChannelItem): void;
   onCredit(bytes: number): void;
-  /** The peer's end has ended; without a reason, its writer has finished. */
+  /** The channel at the peer has ended. If there is no reason, its writer has finished. */
   onEnd(reason: string | undefined): void;
 }
 
 /**
- * Channels between this node and one peer. A channel is at the node that created it, its home. A node that opens an end
- * of a channel of another one has a channel of its own, which is connected with the one at home in both directions:
- * items one way, credit and ends the other way.
+ * Channels between this node and one peer. The node that created a channel is its home. If a worker opens an end of the
+ * channel at another node, that node creates a second channel and connects it with the channel at the home node. Items
+ * are sent in one direction, credit in the other direction, and the end in both.
  */
 export class RemoteChannels {
   readonly #peer: Peer;
   readonly #channels: Channels;
   readonly #ends = new Map<number, End>();
-  /** Opened here, by id and direction: a second one who wants an end must find it taken. */
+  /** Channels that were opened at this node. A second connection that opens the same end must find it taken. */
   readonly #opened = new Map<string, Channel>();
   #next: number;
 
   constructor(peer: Peer, channels: Channels, self: string) {
     this.#peer = peer;
     this.#channels = channels;
-    // Both nodes choose numbers. One takes the odd ones, the other one the even ones.
+    // Both nodes choose channel numbers. So that they differ, one node uses odd numbers and the other even numbers.
     this.#next = self < peer.run ? 1 : 2;
   }
 
-  /** Returns a channel that stands for the one at the peer. If there is no such one, it ends as soon as that is known. */
+  /**
+   * Returns a channel at this node that is connected with the channel at the peer. If the peer has no such channel, the
+   * returned channel ends when the peer reports this.
+   */
   open({ channel_id: id, access_key: key, direction }: ChannelRef): Channel | undefined {
     const name = `${direction} ${id} ${key}`;
     const known = this.#opened.get(name);
@@ -53,7 +56,7 @@ export class RemoteChannels {
     const number = this.#next;
     this.#next += 2;
     this.#peer.send({ type: "open", channel: number, channel_id: id, access_key: key, direction });
-    // A local reader reads what the peer writes, and the other way round.
+    // If the local end is the reader, the items of the peer are written to the channel, and vice versa.
     this.#connect(number, channel, direction === "read" ? "write" : "read");
     return channel;
   }
@@ -68,7 +71,7 @@ export class RemoteChannels {
     }
   }
 
-  /** The peer opens an end of a channel of this node. Throws an Error with a sentence if it breaks the protocol. */
+  /** The peer opens an end of a channel of this node. Throws an Error if the peer violates the protocol. */
   opened({ channel: number, channel_id: id, access_key: key, direction }: NodeFrameOf<"open">): void {
     if (this.#ends.has(number) || number % 2 === this.#next % 2)
       throw new Error(`it opened the channel ${number} twice`);
@@ -137,7 +140,7 @@ export class RemoteChannels {
 
   #receiveItems(number: number, channel: Channel): boolean {
     let owed = WINDOW_BYTES;
-    /** What the peer may still send. */
+    /** Bytes that the peer may still send. */
     let credit = 0;
     const grant = (): void => {
       const bytes = owed;
@@ -153,7 +156,7 @@ export class RemoteChannels {
         const bytes = (item.kind === "binary" ? item.bytes.length : Buffer.byteLength(item.text)) + ITEM_BYTES;
         credit -= bytes;
         owed += bytes;
-        // Credit in small amounts would cost a frame for each item.
+        // Credit is granted in large amounts, because small amounts would cost a frame for each item.
         if (channel.push(item) && owed >= WINDOW_BYTES / 2) grant();
       },
       onCredit: () => {},

@@ -3,13 +3,13 @@ import { type Principal, TRUSTED } from "../../access/principal.ts";
 import type { Call, Provider, Refusal, RemoteNode } from "../call.ts";
 import type { OutgoingCalls } from "./outgoing-calls.ts";
 
-/** A worker that is connected to a peer, as a provider of its functions. The peer chooses which of its workers runs a call. */
+/** Provides the functions of a worker that is connected to a peer. The peer may choose another worker for a call. */
 export class RemoteProvider implements Provider {
   readonly workerId: string;
   readonly builtIn = false;
   readonly isStandby = false;
   readonly principal: Principal = TRUSTED;
-  /** The worker's name. It may introduce itself after it registered. */
+  /** The worker's name. It changes when the worker introduces itself after it has registered functions. */
   name = "";
   readonly #calls: OutgoingCalls;
 
@@ -22,7 +22,7 @@ export class RemoteProvider implements Provider {
     return this.#calls;
   }
 
-  /** Calls from here to the worker's node: which of its workers runs them is not known. */
+  /** Calls of this node to the worker's node, because it is not known which worker of that node runs which call. */
   get inFlight(): number {
     return this.#calls.size;
   }

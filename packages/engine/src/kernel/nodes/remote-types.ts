@@ -6,8 +6,9 @@ import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { RemoteProvider } from "./remote-provider.ts";
 
 /**
- * Returns a peer's worker as a provider of its trigger type. Nothing is sent when a trigger is attached: the peer reads
- * in the mirror of this node that its worker serves it, and reports the worker's response.
+ * Returns a peer's worker as a provider of its trigger type. Attaching a trigger sends nothing, because the peer gets
+ * the trigger through the `Mirror` of this node and sees there that its worker serves it. The peer then reports the
+ * worker's response.
  */
 export function remoteTypeProvider(worker: RemoteProvider): TriggerTypeProvider {
   return {
@@ -29,7 +30,7 @@ export function remoteTypeProvider(worker: RemoteProvider): TriggerTypeProvider 
   };
 }
 
-/** Records the response of a peer's worker to a trigger of this node. Late ones have no effect. */
+/** Records the response of a peer's worker to a trigger of this node. A late response has no effect. */
 export function noteBound(
   { id, trigger_type: type, problem }: NodeFrameOf<"bound">,
   run: string,

@@ -13,20 +13,21 @@ export interface StayPorts {
   readonly questions: Pick<AskNodes, "ask" | "answer">;
   /** This run. */
   readonly run: string;
-  /** Returns whether this node keeps its workers. */
+  /** Returns true if this node is not draining. */
   readonly isUp: () => boolean;
   readonly peers: () => Iterable<{ readonly name: string; readonly state: "up" | "draining" }>;
 }
 
 /**
- * Keeps nodes that are drained at the same time from all going out of service: a node is drained only if another one
- * promises to stay. A node promises that only while it is up and does not ask itself, or after its own question failed.
- * If it is drained later, it has a promise that was given after its own. So the node that gives the last promise stays.
- * Of two that ask each other, the one with the smaller run does not wait: it promises nothing.
+ * Prevents all nodes from being drained at the same time. A node is drained only if another node promises to stay. A
+ * node gives this promise only while it is up, in two cases: it does not ask for a promise itself; or it did, and
+ * nobody promised. If a node that gave a promise is drained later, another node has given a promise after it. So the
+ * node that gave the last promise stays. If two nodes ask each other, the node with the smaller run refuses at once, so
+ * that they do not wait for each other.
  */
 export class StayPromises {
   readonly #ports: StayPorts;
-  /** Resolves with whether another node stays. Set while this one asks. */
+  /** The pending question of this node, if it asks now. Resolves with true if another node promises to stay. */
   #asking: Promise<boolean> | undefined;
 
   constructor(ports: StayPorts) {
@@ -49,7 +50,7 @@ export class StayPromises {
       isEnough: doesStay,
     });
     if (answers.some(({ answer }) => doesStay(answer))) return true;
-    // An earlier version does not know the question.
+    // A peer with an earlier version does not know the question. If it is up, this counts as its promise.
     return [...peers()].some(({ name, state }) => state === "up" && problems.get(name) === noAnswererOf(TOPIC));
   }
 

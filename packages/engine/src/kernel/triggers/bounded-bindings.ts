@@ -12,7 +12,7 @@ export class BoundedBindings {
     this.#maxCharacters = maxCharacters;
   }
 
-  /** Adds the binding. Evicts the oldest ones above the bounds and returns them. */
+  /** Adds the binding. While a limit is exceeded, evicts the oldest binding. Returns the evicted bindings. */
   add(binding: Binding): Binding[] {
     this.delete(binding);
     const size = binding.size;

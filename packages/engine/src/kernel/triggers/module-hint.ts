@@ -18,7 +18,8 @@ const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the end of the message that a type has no provider: how to add the module that provides it, if there is one.
+ * Returns the end of an error message about a trigger type without a provider. It says how to add the module that
+ * provides the type, or is empty if no module does.
  */
 export function moduleHint(type: string): string {
   const module = MODULE_OF_TYPE.get(type);

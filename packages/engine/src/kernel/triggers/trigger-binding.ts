@@ -24,13 +24,13 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   readonly principal: Principal;
-  /** True if its triggers are active only when a worker in service registered them too (`WorkerStandby`). */
+  /** True for a worker on standby. Its triggers are active only if a worker in service registered them too. */
   readonly isStandby?: boolean;
   /** True for a worker that is connected to another node. */
   readonly isRemote?: boolean;
-  /** True for a published client: unknown members of its triggers' configs are ignored, not refused (decision 42). */
+  /** True for a published client. Unknown members in the configs of its triggers are ignored, not refused. */
   readonly ignoresUnknown: boolean;
-  /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
+  /** For a restricted worker: returns why it may not see the result of the function; undefined if it may see it. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Informs the worker of the state of its trigger, or of a later failure. */
   notify(request: TriggerRequest, state: TriggerState): void;
@@ -41,23 +41,24 @@ export interface TriggerTypeProvider {
   readonly workerId: string;
   readonly workerName: string;
   /**
-   * Bindings of a worker's type end with their last owner, and their result is known when the worker has responded.
-   * Bindings of engine types are kept for a while (decision 11), and their result is known at once.
+   * True if the provider is a module. A binding of a module's type is kept for a while after its last owner
+   * disconnected, and its result is known at once. A binding of a worker's type ends with its last owner, and its
+   * result is known when the worker has responded.
    */
   readonly builtIn: boolean;
-  /** True if it serves only when no other provider does (`WorkerStandby`). */
+  /** True for a worker on standby. It serves the type only if there is no other provider. */
   readonly isStandby?: boolean;
-  /** Set for a worker that is connected to another node. It serves only if no provider of this node does. */
+  /** Set for a worker that is connected to another node. It serves the type only if this node has no provider. */
   readonly remote?: RemoteNode | undefined;
   /** True if triggers of other nodes' workers are bound here as well. */
   readonly onEveryNode?: boolean;
-  /** The owner of the type. */
+  /** The principal of the provider, which owns the type. */
   readonly principal: Principal;
   /** Activates the binding. Throws CallError if the config is refused. */
   attach(binding: Binding): Undo;
 }
 
-/** The functions that a binding uses. */
+/** The functions of the registry that a binding uses. */
 export interface BindingHost {
   call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload>;
   functionIsLive(functionId: FunctionId): boolean;
@@ -68,7 +69,7 @@ export interface BindingHost {
   needs(binding: Binding, ids: readonly FunctionId[]): void;
 }
 
-/** Requests with the same key share one binding, which fires once for all workers that registered it (decision 10). */
+/** Requests with the same key share one binding. An event calls its function once, not once for each owner. */
 export function bindingKey(request: TriggerRequest): string {
   return canonicalJson([request.type, request.functionId, request.config ?? null]);
 }
@@ -82,25 +83,25 @@ export class Binding {
   metadata: unknown;
   /** The principal whose metadata is used: the first, until a trusted worker registers the trigger. */
   metadataFrom: Principal;
-  /** Each owner's request, by owner and trigger id. */
+  /** The owners with their requests. The key consists of the worker id and the trigger id of the request. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
   /**
-   * Set while the last unrestricted owner is disconnected and the binding is kept for its return. Restricted owners may
-   * exist meanwhile.
+   * Set while the last trusted owner is disconnected and the binding is kept for its return. The binding may still have
+   * restricted owners.
    */
   kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
-  /** How the binding ended: its owners unregistered it, or none came back in time. */
+  /** How the binding ended. `withdrawn`: its owners unregistered it. `lapsed`: no owner came back in time. */
   ended: "withdrawn" | "lapsed" | undefined;
-  /** The last trusted owner unregistered the trigger, and no trusted one has registered it since. */
+  /** True if the last trusted owner unregistered the trigger, and no trusted worker has registered it since. */
   isGivenUp = false;
   /**
-   * A published client is among its owners, or was when they left: unknown members of its config are ignored. Known
-   * when it is attached.
+   * True if unknown members of the config are ignored, because a published client was among the owners. Set when the
+   * binding is attached; does not change if it has no owners then.
    */
   ignoresUnknown = false;
   /**
-   * Why it is refused to owners other than published clients, although it is attached. The provider of the type sets
-   * it when it ignores members of the config.
+   * The error for owners that are not published clients, although the binding is attached. The provider of the type
+   * sets it if it ignored unknown members of the config, because only published clients may have such members.
    */
   strictRefusal: CallError | undefined;
   #id: TriggerId;
@@ -137,8 +138,8 @@ export class Binding {
   }
 
   /**
-   * The first request's id, unless another binding has it. It does not change while the binding exists, even if that
-   * owner leaves.
+   * The id of the first request, or a new one if another binding had that id. It does not change while the binding
+   * exists, even if the first owner leaves.
    */
   get id(): TriggerId {
     return this.#id;
@@ -151,8 +152,8 @@ export class Binding {
   }
 
   /**
-   * The principal that registered the trigger: the trusted one if a trusted worker did or may come back, else the
-   * first.
+   * The principal that registered the trigger. It is the trusted principal if a trusted worker is an owner, or was one
+   * and may come back. Otherwise it is the principal of the first owner.
    */
   get principal(): Principal {
     if (this.kept !== undefined) return TRUSTED;
@@ -165,48 +166,50 @@ export class Binding {
   }
 
   /**
-   * Like `principal`, cached at the last change of owners: a binding may have ten thousand owners, and lists read this
-   * often.
+   * Like `principal`, but stored at the last change of owners, because a binding may have ten thousand owners, and
+   * lists of triggers read the principal often.
    */
   get lastPrincipal(): Principal {
     return this.#lastPrincipal;
   }
 
-  /** True if only restricted connections registered it. Such a binding must not displace one of a trusted worker. */
+  /** True if only restricted connections registered the trigger. It must not replace a binding of a trusted worker. */
   get isRestricted(): boolean {
     return !this.principal.isTrusted;
   }
 
-  /** True if all its owners are disconnected. */
+  /** True if all owners are disconnected. */
   get isAway(): boolean {
     return this.owners.size === 0;
   }
 
-  /** True if only workers on standby registered it. */
+  /** True if all owners are on standby. */
   get isStandby(): boolean {
     for (const { owner } of this.owners.values()) if (owner.isStandby !== true) return false;
     return !this.isAway;
   }
 
-  /** True if only workers of other nodes registered it. */
+  /** True if all owners are connected to other nodes. */
   get isElsewhere(): boolean {
     for (const { owner } of this.owners.values()) if (owner.isRemote !== true) return false;
     return !this.isAway;
   }
 
-  /** True while its last trusted owner is disconnected and may come back, also if restricted owners are connected. */
+  /** True while the last trusted owner is disconnected and may come back, even if restricted owners are connected. */
   get awaitsOwner(): boolean {
     return this.kept !== undefined;
   }
 
-  /** True if only the standby of its owners keeps it from being attached. The owners get no result until that ends. */
+  /**
+   * True if the binding is not attached because all owners are on standby. The owners get no result until this ends.
+   */
   get isHeldBack(): boolean {
     return !this.attached && this.#problem === undefined && this.isStandby;
   }
 
   /**
-   * Returns an error if none of its owners may see the function's result; undefined if one may, or if it is kept for an
-   * unrestricted one.
+   * Returns an error if none of the owners may see the result of the function. Returns undefined if one of them may, or
+   * if the binding is kept for a trusted owner.
    */
   callRefusal(functionId: FunctionId): CallError | undefined {
     if (!this.isRestricted) return undefined;
@@ -220,7 +223,7 @@ export class Binding {
   }
 
   /**
-   * Returns an error if the bound function must not be called later on behalf of its owners, e.g. by a job; undefined
+   * Returns an error if the bound function must not be called later on behalf of the owners, e.g. by a job; undefined
    * if it may be.
    */
   deferRefusal(): CallError | undefined {
@@ -228,9 +231,9 @@ export class Binding {
   }
 
   /**
-   * Returns an error if the binding must not call functions any more; undefined if it may. A binding of a restricted
-   * principal ends when another principal takes over its function; a delivery may be waiting for the condition or its
-   * turn then.
+   * Returns an error if the binding must not call functions any more; undefined if it may. This is checked before each
+   * call, because a binding of a restricted principal ends when another principal takes over its function, and a
+   * delivery may then still be waiting for its condition or its turn.
    */
   #endRefusal(): CallError | undefined {
     if (this.ended === undefined || !this.isRestricted) return undefined;
@@ -239,7 +242,7 @@ export class Binding {
     });
   }
 
-  /** Calls `listener` when `principal` has changed. There is one listener, that of the provider. */
+  /** Calls `listener` when `principal` has changed. The provider of the type is the only listener. */
   onPrincipalChange(listener: () => void): Undo {
     this.#onPrincipalChange = listener;
     return () => {
@@ -247,7 +250,7 @@ export class Binding {
     };
   }
 
-  /** Calls `listener` when `awaitsOwner` has changed. There is one listener, that of the provider. */
+  /** Calls `listener` when `awaitsOwner` has changed. The provider of the type is the only listener. */
   onAwayChange(listener: () => void): Undo {
     this.#onAwayChange = listener;
     return () => {
@@ -294,7 +297,7 @@ export class Binding {
     };
   }
 
-  /** Passes the binding to the provider of its type. A refusal is stored as its problem and returned. */
+  /** Passes the binding to the provider of its type. If the provider refuses it, stores the error and returns it. */
   attach(provider: TriggerTypeProvider): CallError | undefined {
     this.detach();
     if (!this.isAway) this.ignoresUnknown = [...this.owners.values()].some(({ owner }) => owner.ignoresUnknown);
@@ -328,8 +331,8 @@ export class Binding {
   }
 
   /**
-   * Records the response of the worker that provides the type. The worker does not hold what it refused: the binding
-   * waits, with the problem shown, until the type is provided again or a worker registers the trigger again.
+   * Records the response of the worker that provides the type. If the worker refused the binding, the binding shows the
+   * problem and waits until a worker registers the type or the trigger again.
    */
   answered(problem: string | undefined): void {
     this.#unconfirmedBy = undefined;
@@ -341,16 +344,16 @@ export class Binding {
   report(problem: string | undefined): void {
     if (this.#problem === problem) return;
     this.#problem = problem;
-    // While it is being attached, the attaching code notifies the owners of the result.
+    // While the binding is being attached, the code that attaches it notifies the owners.
     if (!this.#attaching) this.#host.changed(this);
   }
 
-  /** Functions besides the bound one that it needs. */
+  /** Functions that the binding needs besides the bound function. */
   get needed(): readonly FunctionId[] {
     return this.#needed;
   }
 
-  /** Replaces that list; called by the provider. */
+  /** Sets `needed`. Called by the provider of the type. */
   needs(ids: readonly FunctionId[]): void {
     if (ids.length === 0 && this.#needed.length === 0) return;
     const { reason } = this.state;
@@ -373,7 +376,7 @@ export class Binding {
     return answer.text().trim() !== "false";
   }
 
-  /** Calls a function that the config names, e.g. middleware. Rejects once a restricted trigger has ended. */
+  /** Calls a function that the config names, e.g. middleware. Rejects if the trigger is restricted and has ended. */
   call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload> {
     const refusal = this.#endRefusal();
     return refusal === undefined ? this.#host.call(functionId, payload, options) : Promise.reject(refusal);

@@ -12,9 +12,9 @@ interface ParsedConfig<Settings> {
 }
 
 /**
- * Parses the config of a trigger of a built-in type. Its `description` is for people; the type's schema does not see
- * it. Throws CallError `trigger_registration_failed` if the rest does not match the schema. Unknown members are ignored
- * if `ignoresUnknown`, and refused otherwise.
+ * Parses the config of a trigger of a built-in type. The member `description` is for people only and is removed before
+ * the config is parsed with the type's schema. Throws CallError `trigger_registration_failed` if the config does not
+ * match. Unknown members are ignored if `ignoresUnknown` is true, and refused otherwise.
  */
 export function parseTriggerConfig<Settings>(
   config: unknown,

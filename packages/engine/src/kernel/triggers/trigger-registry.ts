@@ -18,17 +18,20 @@ import {
 } from "./trigger-binding.ts";
 import { type TriggerTypeEntries, type TriggerTypeEntry, TriggerTypes } from "./trigger-types.ts";
 
-/** How long the bindings of a remote worker stay listed after it disconnected, in milliseconds (decision 11). */
+/**
+ * How long the bindings of a worker stay listed after it disconnected, in milliseconds. Applies to workers that this
+ * engine did not start, here called remote.
+ */
 export const KEEP_REMOTE_BINDINGS_MS = 60_000;
 
-/** Maximum number of such bindings of all workers. */
+/** Maximum number of bindings that are kept for disconnected remote workers. */
 const MAX_KEPT_REMOTE_BINDINGS = 10_000;
-/** Maximum size of their requests, in characters. */
+/** Maximum total size of these bindings, in characters. */
 const MAX_KEPT_REMOTE_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * How long the owners of a binding wait for the response of the type's provider, in milliseconds. After it they are
- * notified without the response.
+ * How long the engine waits for the response of a type's provider to a binding, in milliseconds. After this time, the
+ * owners of the binding are notified without the response.
  */
 export const PROVIDER_ANSWER_MS = 10_000;
 
@@ -37,23 +40,26 @@ export interface BindingHold {
   readonly key: string;
   /** The worker unregistered the trigger: the binding is removed at once if no other worker registered it. */
   remove(): void;
-  /** The worker disconnected: its bindings of engine types are kept for its return, unless it was restricted. */
+  /** The worker disconnected: its bindings of modules' types are kept until it returns, unless it was restricted. */
   leave(): void;
 }
 
-/** Trigger types and bindings. Bindings whose type has no provider wait for one. */
+/** The trigger types and the bindings. A binding whose type has no provider waits for a provider. */
 export class TriggerRegistry implements WorkerClaims {
   readonly #types: TriggerTypes;
   readonly #bindings = new Map<string, Binding>();
-  /** By the binding's id and by the ids of its requests. If two workers chose the same id, it maps to the first. */
+  /**
+   * Bindings by their own id and by the ids of their requests. If several workers chose the same id, it maps to the
+   * binding that was first.
+   */
   readonly #byId = new Map<string, Binding>();
   /** Bindings kept for remote workers, the oldest first. */
   readonly #keptRemote = new BoundedBindings(MAX_KEPT_REMOTE_BINDINGS, MAX_KEPT_REMOTE_CHARACTERS);
   readonly #ofFunction = new BindingsByFunction();
-  /** Bindings by the functions that they need besides the bound one. */
+  /** Bindings by the functions that they need besides the bound function. */
   readonly #needing = new BindingsByFunction();
   readonly #configuredWorkers = new Map<string, string>();
-  /** Cancels the wait for a provider's response. */
+  /** For each binding that waits for the provider's response: a function that cancels the wait. */
   readonly #awaited = new Map<Binding, () => void>();
   readonly #host: Omit<BindingHost, "changed" | "needs" | "whyUnattached">;
   readonly #clock: Clock;
@@ -80,17 +86,17 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#types.all();
   }
 
-  /** Returns the serving entry. */
+  /** Returns the entry of the provider that serves the type. */
   typeById(id: TriggerTypeId): TriggerTypeEntry | undefined {
     return this.#types.byId(id);
   }
 
-  /** Returns the serving entry and the others. */
+  /** Returns the entries of all providers of the type. The one that serves it is first. */
   entriesOf(id: TriggerTypeId): readonly TriggerTypeEntry[] {
     return this.#types.entriesOf(id);
   }
 
-  /** Adds a provider of a type; see `TriggerTypes`. The bindings of the type move to the provider that serves. */
+  /** Adds a provider of a type; see `TriggerTypes`. If it serves the type now, the bindings of the type move to it. */
   provideType(entry: TriggerTypeEntry): Undo {
     return this.#types.provide(entry);
   }
@@ -108,7 +114,7 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#byId.get(id);
   }
 
-  /** Passes the bindings of the type to the provider that now serves. */
+  /** Passes the bindings of the type to the provider that serves the type now. */
   #served(id: TriggerTypeId): void {
     for (const binding of this.#bindings.values()) {
       if (binding.type !== id) continue;
@@ -146,7 +152,10 @@ export class TriggerRegistry implements WorkerClaims {
     else this.#notifyOwners(binding, error);
   }
 
-  /** Ends what owners hold to which the config is refused, so that the binding ends with its other owners. */
+  /**
+   * If the config has unknown members, removes the owners that are not published clients, because only published
+   * clients may have them. So the binding ends with its last published client.
+   */
   #refuseStrictOwners(binding: Binding): void {
     const { strictRefusal } = binding;
     if (strictRefusal === undefined) return;
@@ -187,7 +196,7 @@ export class TriggerRegistry implements WorkerClaims {
     this.#onChange(binding, "updated");
   }
 
-  /** Registers a worker's trigger and notifies the worker of its state, on standby when it comes into service. */
+  /** Registers a worker's trigger and notifies the worker of its state. A worker on standby is notified later. */
   register(owner: TriggerOwner, request: TriggerRequest): BindingHold {
     const key = bindingKey(request);
     const ownerKey = `${owner.workerId} ${request.id}`;
@@ -210,7 +219,8 @@ export class TriggerRegistry implements WorkerClaims {
       this.#ofFunction.add(request.functionId, binding);
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
-    // A binding kept for an unrestricted worker stays kept when a restricted one registers it and leaves.
+    // Only a trusted owner ends the keeping: a binding that is kept for a trusted worker must stay kept when a
+    // restricted worker registers it and leaves.
     if (owner.principal.isTrusted) {
       this.#cancelKeeping(binding);
       binding.isGivenUp = false;
@@ -221,7 +231,7 @@ export class TriggerRegistry implements WorkerClaims {
     if (owner.principal.isTrusted) for (const id of binding.needed) this.#onNeededByTrusted(id);
     const provider = this.#providerFor(binding);
     if (provider === undefined) binding.detach();
-    // A worker that provides the type passes on the metadata itself, so it must receive changes.
+    // If a worker provides the type, it calls the function with the metadata itself. So it must get changed metadata.
     if (provider !== undefined && (!binding.attached || (metadataChanged && !provider.builtIn)))
       this.#attach(binding, provider);
     else if (!binding.isUnconfirmed && !binding.isHeldBack)
@@ -248,14 +258,15 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   /**
-   * Activates the triggers of workers that are now in service. Removes active ones that only workers on standby have:
-   * those were replaced.
+   * Activates the triggers of the workers that are now in service. Removes active triggers that only workers on standby
+   * have, because these workers were replaced.
    */
   standbyChanged(workers: ReadonlySet<TriggerOwner>): void {
     const affected = [...this.#bindings.values()].filter((binding) =>
       [...binding.owners.values()].some(({ owner }) => workers.has(owner)),
     );
-    // First, because a new trigger may take the place of one that it replaces, e.g. the same HTTP route.
+    // Remove triggers first, because a new trigger may conflict with one that it replaces, e.g. have the same HTTP
+    // route.
     for (const binding of affected) if (binding.isStandby && binding.attached) this.#remove(binding, "withdrawn");
     this.#types.standbyChanged(new Set([...workers].map(({ workerId }) => workerId)));
     for (const binding of affected) {
@@ -291,7 +302,7 @@ export class TriggerRegistry implements WorkerClaims {
       if (name === configuredName) this.#configuredWorkers.delete(workerId);
   }
 
-  /** Forgets the claim of a connection that has ended. Must be called after its holds were released. */
+  /** Forgets the claim of a connection that has ended. To be called after the connection's triggers were released. */
   forgetWorker(workerId: string): void {
     this.#configuredWorkers.delete(workerId);
   }
@@ -310,7 +321,7 @@ export class TriggerRegistry implements WorkerClaims {
     const wasLastTrusted =
       owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
     if (how === "explicit" && wasLastTrusted) binding.isGivenUp = true;
-    // Triggers that were never in service, or no longer are, do not wait for their worker.
+    // A trigger is not kept if its worker was on standby and the trigger was not active.
     const wasInService = binding.attached || owner.isStandby !== true;
     if (how === "gone" && builtIn && wasLastTrusted && wasInService)
       this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
@@ -328,7 +339,8 @@ export class TriggerRegistry implements WorkerClaims {
         ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding, "lapsed"))
         : () => {};
     binding.kept = { configuredWorker, cancel };
-    // Above the limit the oldest are removed, so that workers that connect and disconnect cannot pile up bindings.
+    // Above the limit, the oldest kept bindings are removed. So workers that connect and disconnect repeatedly cannot
+    // pile up bindings.
     if (configuredWorker === undefined)
       for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest, "lapsed");
   }
@@ -339,7 +351,7 @@ export class TriggerRegistry implements WorkerClaims {
     binding.kept = undefined;
   }
 
-  /** Stops keeping the binding. Removes it, unless another worker registered it meanwhile. */
+  /** Stops keeping the binding. Removes it, unless it has an owner. */
   #endKeeping(binding: Binding, how: "withdrawn" | "lapsed"): void {
     this.#cancelKeeping(binding);
     if (binding.isAway) this.#remove(binding, how);
@@ -382,8 +394,8 @@ function notifyRefused(owner: TriggerOwner, request: TriggerRequest, error: Call
 }
 
 /**
- * Updates the binding's metadata from the request; returns whether it changed. A restricted worker cannot change the
- * metadata of another principal's binding, and an unrestricted one replaces that of a restricted one.
+ * Updates the binding's metadata from the request. Returns whether the metadata changed. A restricted worker cannot
+ * change metadata that another principal set. A trusted worker replaces metadata that a restricted worker set.
  */
 function updateMetadata(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
   const isTakenOver = !isSamePrincipal(principal, binding.metadataFrom);

@@ -8,7 +8,7 @@ export interface TriggerTypeEntry {
   readonly description: string;
   readonly requestFormat: unknown;
   readonly callRequestFormat: unknown;
-  /** Validates configs by the request format. */
+  /** Validates configs against the request format. */
   readonly check: FormatCheck | undefined;
   readonly provider: TriggerTypeProvider;
 }
@@ -17,9 +17,9 @@ export interface TriggerTypeEntry {
 export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
 
 /**
- * The providers of each trigger type. The latest provider serves and the others wait, but a module always serves, and a
- * standby provider or one of another node serves only if there is no other. When the serving provider disconnects, the
- * next one takes over.
+ * The providers of each trigger type. One provider serves the type, and the others wait. A module is preferred to all
+ * workers. Among workers, the one that registered last is preferred. A worker on standby or of another node serves the
+ * type only if there is no other provider. When the serving provider disconnects, the next one takes over.
  */
 export class TriggerTypes {
   readonly #entries = new Map<TriggerTypeId, TriggerTypeEntries>();
@@ -27,8 +27,8 @@ export class TriggerTypes {
   readonly #onChange: (id: TriggerTypeId) => void;
 
   /**
-   * `onServed` is called when another entry of a type serves, or none any more; `onChange` after it, and when the
-   * others have changed.
+   * `onServed` is called when another provider begins to serve a type, and when the last provider has gone. `onChange`
+   * is called for each change of the providers, after `onServed`.
    */
   constructor(onServed: (id: TriggerTypeId) => void, onChange: (id: TriggerTypeId) => void) {
     this.#onServed = onServed;
@@ -39,12 +39,12 @@ export class TriggerTypes {
     return this.#entries.values();
   }
 
-  /** Returns the serving entry. */
+  /** Returns the entry of the provider that serves the type. */
   byId(id: TriggerTypeId): TriggerTypeEntry | undefined {
     return this.#entries.get(id)?.[0];
   }
 
-  /** Returns the serving entry and the others. */
+  /** Returns the entries of all providers of the type. The one that serves it is first. */
   entriesOf(id: TriggerTypeId): readonly TriggerTypeEntry[] {
     return this.#entries.get(id) ?? [];
   }
@@ -63,7 +63,7 @@ export class TriggerTypes {
       );
   }
 
-  /** Call when these workers came into service or went on standby. */
+  /** To be called when these workers came into service or went on standby. */
   standbyChanged(workerIds: ReadonlySet<string>): void {
     for (const [id, entries] of [...this.#entries])
       if (entries.some(({ provider }) => workerIds.has(provider.workerId))) this.#set(id, entries);

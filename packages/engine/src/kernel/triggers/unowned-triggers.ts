@@ -17,11 +17,14 @@ import type { Sessions } from "../sessions.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
 import type { BindingHold, TriggerRegistry } from "./trigger-registry.ts";
 
-/** Maximum number of them. They stay until they are removed, so a restricted principal must not use them up. */
+/**
+ * Maximum number of unowned triggers. They stay until they are removed, so restricted principals must leave some for
+ * others.
+ */
 const MAX_UNOWNED: QuotaLimits = { each: 1_250, restricted: 5_000, total: 10_000 };
-/** Maximum size of the config and metadata of one, as JSON in characters. */
+/** Maximum size of the config and metadata of one trigger, in characters of JSON. */
 const MAX_CHARACTERS = 1024 * 1024;
-/** Maximum size of all of them. */
+/** Maximum size of the configs and metadata of all unowned triggers, in characters of JSON. */
 const MAX_CHARACTERS_OF_ALL: QuotaLimits = {
   each: 8 * MAX_CHARACTERS,
   restricted: 32 * MAX_CHARACTERS,
@@ -38,7 +41,7 @@ interface Entry {
   readonly size: number;
 }
 
-/** Holds bindings in the engine's own name, so that they outlive connections. */
+/** Registers bindings with the engine as their owner, so that they outlive connections. */
 export class EngineTriggers implements UnownedTriggers {
   readonly #triggers: TriggerRegistry;
   readonly #sessions: Sessions;
@@ -47,7 +50,7 @@ export class EngineTriggers implements UnownedTriggers {
   readonly #roles: Roles;
   readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
-  /** The triggers of each principal, including those of its connections. */
+  /** Counts all triggers of each principal: unowned triggers and triggers of its connections. */
   readonly #triggerQuota: Quota;
   readonly #count = new Quota("triggers without an owner", MAX_UNOWNED);
   readonly #characters = new Quota(
@@ -91,7 +94,7 @@ export class EngineTriggers implements UnownedTriggers {
     };
     const { id } = request;
     return new Promise((resolve, reject) => {
-      // The first notification decides. Later changes are shown in the listings.
+      // The first notification settles the promise. Later changes are visible in the lists of triggers only.
       const owner: TriggerOwner = {
         workerId: "engine",
         name: "",
@@ -144,7 +147,8 @@ export class EngineTriggers implements UnownedTriggers {
       const isInForce = this.#roles.isInForce(role);
       const rules = this.#roles.rulesFor(role);
       if (isInForce && entry.rules.every((rule) => rules.includes(rule))) {
-        // The trigger may have been created while the config that added the role was being applied.
+        // A trigger without rules was created while the config that added the role was being applied. Set its rules
+        // now.
         if (entry.rules.length === 0) entry.rules = rules;
         continue;
       }
@@ -175,8 +179,8 @@ export class EngineTriggers implements UnownedTriggers {
   }
 
   /**
-   * Returns the caller's connection; undefined if a module or the engine calls. Throws if the connection has ended,
-   * since its rights are not known any more.
+   * Returns the caller's session; undefined if the caller is a module or the engine. Throws if the connection has
+   * ended, because its rights are not known any more.
    */
   #sessionOf(caller: Caller | undefined): Session | undefined {
     if (caller === undefined || isModule(caller.worker_id)) return undefined;
@@ -185,7 +189,7 @@ export class EngineTriggers implements UnownedTriggers {
     return session;
   }
 
-  /** Removes the trigger when its creator may no longer bind it, also after the creator has disconnected. */
+  /** Removes the trigger when its creator may no longer bind it, even if the creator has disconnected before. */
   #watch(request: TriggerRequest, access: SessionAccess | undefined): Undo {
     if (access === undefined) return () => {};
     return this.#watchedTargets.watch(targetsOf(request), () => {
