@@ -11,10 +11,11 @@ import { type CreateTelemetry, TelemetryOnDemand } from "./telemetry/telemetry-o
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
-// Exported with `*`, because a project can only merge its declarations into exports that use `*` all the way.
+// Exported with `*`, because a project can merge its declarations only into exports that use `*` in every file of the
+// chain.
 export * from "./exports.ts";
 
-// Parts that a page loads at their first use.
+// Parts that a page loads when they are first used.
 const requests = () => import("./http/handle-request.ts");
 const telemetry = async (): Promise<CreateTelemetry> => {
   const { WorkerTelemetry } = await import("./telemetry/worker-telemetry.ts");
@@ -22,9 +23,10 @@ const telemetry = async (): Promise<CreateTelemetry> => {
 };
 
 /**
- * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
- * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
- * handler that returns and writes nothing responds with 204. An unread body is cancelled.
+ * Turns a handler with request and response into a handler for `http` triggers. If the handler wrote to the response,
+ * the response is ended when the handler returns. If the handler throws after it wrote, the response is aborted, so
+ * that the client sees that it is incomplete. If the handler returns and wrote nothing, the response is 204. A request
+ * body that was not read is cancelled.
  */
 export const http: Http = (handler) => requestHandler(requests, () => handler);
 
@@ -37,8 +39,9 @@ export interface BrowserWorkerOptions extends WorkerOptions {
 }
 
 /**
- * Connects a page to the engine and keeps it connected. As on Node, but over the platform's WebSocket: it sends no
- * headers and no pings, and only `context.call` (not `worker.call`) passes a handler's trace on.
+ * Connects a page to the engine and keeps it connected. It works as on Node, with two differences because it uses the
+ * platform's WebSocket: it sends no headers and no pings. Only `context.call` (not `worker.call`) passes a handler's
+ * trace on.
  *
  * @param address `ws://` or `wss://` URL. Default `ws://localhost:49134`.
  * @throws TypeError for another address, for options out of range and for unknown options.
@@ -81,7 +84,8 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
 }
 
 /**
- * Connects to the engine's streams, to receive their changes, and keeps the connection. Returns at once.
+ * Connects to the engine's streams, to receive their changes, and reconnects when the connection is lost. Returns at
+ * once.
  *
  * @throws TypeError for an invalid URL, for options out of range and for unknown options.
  */

@@ -1,4 +1,4 @@
-// Exports of every platform besides its own `connect`.
+// Exports that all platforms share. Each platform adds its own `connect`.
 
 export type { ChannelRef } from "@svc-runtime/protocol/client";
 export { CallError, type ErrorCode, type Job } from "@svc-runtime/protocol/client";
@@ -84,7 +84,7 @@ export type {
 } from "./queue/queue-types.ts";
 export type { RunningJob } from "./queue/running-job.ts";
 export type { WorkerQueue } from "./queue/worker-queue.ts";
-// Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
+// Exported with `*`, because a project can merge its declarations only into exports of this form.
 export * from "./registration/functions.ts";
 export type { HttpFunction, HttpFunctionAuth } from "./registration/http-function.ts";
 export type {

@@ -1,4 +1,4 @@
-/** Whether the value is an object with members, not null and not a list. */
+/** Returns true if the value is an object. Null and lists are not objects here. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,11 +2,11 @@ import { checkedOptions, optionNames } from "./names/option-names.ts";
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Messages are constant strings. Variable data goes into the fields. */
+/** A logger. Messages are constant strings. Variable data goes into the fields. */
 export interface Logger {
   /**
-   * Lowest level that the logger writes. Lower lines are not sent to the engine either. Undefined counts as `info` for
-   * the engine.
+   * Lowest level that the logger writes. Lines below it are not sent to the engine either. If it is undefined, the
+   * engine gets lines from `info` on.
    */
   readonly level?: LogLevel | "silent" | undefined;
   debug(message: string, fields?: LogFields): void;
@@ -43,7 +43,7 @@ export function createLogger(options: LoggerOptions): Logger {
   });
 }
 
-/** Returns a logger that passes each line to `write`. `lowest` is the level that it shows. */
+/** Returns a logger that passes each line to `write`. `lowest` becomes its `level`. */
 export function loggerOf(
   lowest: Logger["level"],
   write: (level: LogLevel, message: string, fields: LogFields | undefined) => void,
@@ -52,7 +52,10 @@ export function loggerOf(
   return { level: lowest, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Whether a logger with lowest level `lowest` writes lines of `level`. Undefined writes all. */
+/**
+ * Returns true if a logger with the lowest level `lowest` writes lines of `level`. If `lowest` is undefined, it writes
+ * all lines.
+ */
 export function isEnabled(level: LogLevel, lowest: LogLevel | "silent" | undefined): boolean {
   return lowest === undefined || (lowest !== "silent" && LEVELS.indexOf(level) >= LEVELS.indexOf(lowest));
 }
@@ -64,8 +67,8 @@ export function logLevelFrom(text: string | undefined): LogLevel | "silent" {
 }
 
 /**
- * Returns one line of JSON: time, level and message, then the fields, which cannot replace those three. Errors become
- * type, code, message, stack and cause. Never throws: values that JSON cannot represent become strings.
+ * Returns one line of JSON: time, level and message, then the fields. A field cannot replace one of these three. Errors
+ * become type, code, message, stack and cause. Never throws: values that JSON cannot represent become strings.
  */
 export function jsonLine(record: LogRecord): string {
   const head = { time: new Date(record.timeMs).toISOString(), level: record.level, message: record.message };
@@ -93,13 +96,16 @@ function toWritable(_key: string, value: unknown): unknown {
 
 export const silentLogger: Logger = loggerOf("silent", () => {});
 
-/** Wraps a user's logger so that it never throws. A failed log line must not stop the socket's event loop. */
+/**
+ * Returns a logger that passes lines to a user's logger but never throws. Otherwise a failed log line would stop the
+ * socket's event loop.
+ */
 export function safeLogger(logger: Logger): Logger {
   return loggerOf(logger.level, (level, message, fields) => {
     try {
       logger[level](message, fields);
     } catch {
-      // There is nothing left to report this to: the logger itself failed.
+      // The logger itself failed, so the error cannot be logged.
     }
   });
 }

@@ -21,13 +21,15 @@ import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
-// Exported with `*`, because a project can only merge its declarations into exports that use `*` all the way.
+// Exported with `*`, because a project can merge its declarations only into exports that use `*` in every file of the
+// chain.
 export * from "./exports.ts";
 
 /**
- * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
- * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
- * handler that returns and writes nothing responds with 204. An unread body is cancelled.
+ * Turns a handler with request and response into a handler for `http` triggers. If the handler wrote to the response,
+ * the response is ended when the handler returns. If the handler throws after it wrote, the response is aborted, so
+ * that the client sees that it is incomplete. If the handler returns and wrote nothing, the response is 204. A request
+ * body that was not read is cancelled.
  */
 export const http: Http = (handler) =>
   requestHandler(
@@ -42,11 +44,11 @@ export interface NodeWorkerOptions extends WorkerOptions {
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Runs before each connection attempt, e.g. to check which process listens at the address. If it rejects, the attempt
-   * fails with its error.
+   * Called before each connection attempt, for example to check which process listens at the address. If it rejects,
+   * the attempt fails with the same error.
    */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
-  /** Whether the first SIGTERM or SIGINT shuts down all workers of this process and exits with 0. Default true. */
+  /** If true, the first SIGTERM or SIGINT shuts down all workers of this process and exits with 0. Default true. */
   readonly handleSignals?: boolean | undefined;
 }
 
@@ -55,12 +57,12 @@ const nodeWorkerOptions = workerOptions([...PLATFORM_OPTIONS, "handleSignals"]);
 const nodeStreamOptions = streamClientOptions(PLATFORM_OPTIONS);
 
 /**
- * Connects a worker to the engine and keeps it connected. Returns at once. Registrations and calls made before the
- * connection is up are sent when it is.
+ * Connects a worker to the engine and reconnects when the connection is lost. Returns at once. Registrations and calls
+ * that are made before the connection is up are sent when it is.
  *
- * @param address `ws://` or `wss://` URL. Default: the environment variable `SVC_URL`, else `ws://localhost:49134`. May
- *   contain credentials: `ws://svc:TOKEN@host`. May list the engines of a cluster, separated by commas: after a loss the
- *   next one is tried at once.
+ * @param address `ws://` or `wss://` URL. Default: the environment variable `SVC_URL`; without it,
+ * `ws://localhost:49134`. It may contain credentials: `ws://svc:TOKEN@host`. It may list the engines of a cluster,
+ * separated by commas. After a loss of the connection, the next engine is tried at once.
  * @throws TypeError for another address, for options out of range and for unknown options.
  */
 export function connect(address: string, options?: NodeWorkerOptions): Worker;
@@ -107,19 +109,20 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
 
 export interface NodeStreamClientOptions extends StreamClientOptions {
   /**
-   * Headers of the upgrade request, e.g. `authorization`. Default: a bearer header with `token`, else with `SVC_TOKEN`
-   * if the URL has no password.
+   * Headers of the upgrade request, for example `authorization`. The default is a bearer header with `token`. If there
+   * is no `token` and the URL has no password, it is a bearer header with `SVC_TOKEN`.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Runs before each connection attempt, e.g. to check which process listens at the address. If it rejects, the attempt
-   * fails with its error.
+   * Called before each connection attempt, for example to check which process listens at the address. If it rejects,
+   * the attempt fails with the same error.
    */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Connects to the engine's streams, to receive their changes, and keeps the connection. Returns at once.
+ * Connects to the engine's streams, to receive their changes, and reconnects when the connection is lost. Returns at
+ * once.
  *
  * @throws TypeError for an invalid URL, for options out of range and for unknown options.
  */
@@ -138,7 +141,7 @@ function tokenHeader(address: string): Readonly<Record<string, string>> {
     : { authorization: `Bearer ${token}` };
 }
 
-/** Logs JSON lines to stderr: stdout belongs to the program. */
+/** Returns a logger that writes JSON lines to stderr, because stdout belongs to the program. */
 function stderrLogger(): Logger {
   return createLogger({
     level: logLevelFrom(process.env.SVC_LOG_LEVEL),

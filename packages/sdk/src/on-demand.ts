@@ -1,13 +1,13 @@
 import { CallError } from "@svc-runtime/protocol/client";
 import { systemClock } from "./clock.ts";
 
-/** A part of the SDK. Node has it from the start. A page loads it at its first use. */
+/** A part of the SDK. On Node, it is present from the start. A page loads it when it is first used. */
 export type Part<Contents> = () => Contents | Promise<Contents>;
 
-/** Time limit of a part's load, in milliseconds. */
+/** Time limit for loading a part, in milliseconds. */
 export const LOAD_TIMEOUT_MS = 30_000;
 
-/** Rejects with `part_not_loaded` if the part cannot be loaded within 30 seconds. A later call tries again. */
+/** Loads a part. Rejects with `part_not_loaded` if that takes more than 30 seconds. A later call tries again. */
 export async function loadPart<Contents>(part: Part<Contents>): Promise<Contents> {
   let cancelTimer: () => void = () => {};
   const late = new Promise<never>((_resolve, reject) => {
@@ -24,13 +24,14 @@ export async function loadPart<Contents>(part: Part<Contents>): Promise<Contents
 
 interface WaitingAction<Value> {
   readonly run: (value: Value) => void;
-  /** Absent if the action does not create the value. */
+  /** Called if the part cannot be loaded. Absent if the action does not itself cause the creation of the value. */
   readonly fail?: (error: CallError) => void;
 }
 
 /**
- * A value that is created at its first use, from a part that may have to be loaded. An action runs at once if the value
- * exists, else when it does. Actions run in the order in which they were requested.
+ * A value that is created when it is first used. The part of the SDK that creates it may have to be loaded first. An
+ * action runs at once if the value exists, otherwise when it has been created. Actions run in the order in which they
+ * were requested.
  */
 export class OnDemand<Contents, Value> {
   readonly #part: Part<Contents>;
@@ -41,7 +42,7 @@ export class OnDemand<Contents, Value> {
   #isBeingCreated = false;
   #loading: Promise<void> | undefined;
 
-  /** `onLoading` receives `loading` each time when the part has to be loaded. */
+  /** `onLoading` is called with `loading` each time the part must be loaded. */
   constructor(
     part: Part<Contents>,
     create: (contents: Contents) => Value,
@@ -52,14 +53,14 @@ export class OnDemand<Contents, Value> {
     this.#onLoading = onLoading;
   }
 
-  /** Undefined until it is created. */
+  /** The value. Undefined until it is created. */
   get value(): Value | undefined {
     return this.#value;
   }
 
   /**
-   * Resolves when the waiting actions have run, or the part could not be loaded. Undefined if it is not being loaded.
-   * Never rejects.
+   * Resolves when the waiting actions have run, or when the part could not be loaded. Undefined if the part is not
+   * being loaded. Never rejects.
    */
   get loading(): Promise<void> | undefined {
     return this.#loading;
@@ -95,7 +96,10 @@ export class OnDemand<Contents, Value> {
     return new Promise((resolve, reject) => this.run((value) => action(value).then(resolve, reject), reject));
   }
 
-  /** Runs `action`, which must not throw, if and when the value exists, before all later actions. */
+  /**
+   * Runs `action`, which must not throw, when the value exists. If the value is never created, `action` never runs. It
+   * runs before all actions that are requested later.
+   */
   whenCreated(action: (value: Value) => void): void {
     if (this.#value === undefined) this.#waiting.push({ run: action });
     else action(this.#value);
@@ -103,7 +107,7 @@ export class OnDemand<Contents, Value> {
 
   #created(contents: Contents): void {
     const value = this.#create(contents);
-    // An action may request further ones, which come after those that wait.
+    // An action may request further actions. These run after the waiting ones, because `#value` is set last.
     for (const { run } of this.#waiting) run(value);
     this.#waiting = [];
     this.#value = value;

@@ -19,11 +19,11 @@ export interface Platform {
   readonly channels: Part<ChannelStreams>;
   readonly provider: Part<typeof import("./registration/provider.ts")>;
   readonly http: Part<HttpPart>;
-  /** Makes the calls of `worker.queue` and `worker.cron`, which few pages use. */
+  /** Implements `worker.queue` and `worker.cron`, which few pages use. */
   readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
   readonly frameTexts: Part<typeof import("./connection/frame-texts.ts")>;
-  /** Absent in pages. */
+  /** Creates the object that moves the worker to another engine. Undefined in pages. */
   readonly leaving?: (
     ...parts: ConstructorParameters<typeof LeaveEngine> extends [...infer Parts, Clock] ? Parts : never
   ) => LeaveEngine;
@@ -35,14 +35,14 @@ export interface Platform {
   readonly name: string;
   readonly logger: Logger;
   readonly telemetry: {
-    /** Whether telemetry is sent by default. */
+    /** True if telemetry is sent by default. */
     readonly byDefault: boolean;
     /** Value of the variable `SVC_TELEMETRY`. */
     readonly variable: string | undefined;
     readonly createSink: CreateTelemetrySink;
   };
-  /** Absent if the platform cannot measure its process. */
+  /** Undefined if the platform cannot measure its process. */
   readonly stats?: ProcessStats | undefined;
-  /** Whether the workers shut down because the process ends. Default: never. */
+  /** Returns true if the workers shut down because the process is ending. By default, it is never the case. */
   readonly processIsEnding?: (() => boolean) | undefined;
 }

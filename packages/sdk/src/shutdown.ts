@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** Resolves when `work` does, or after `timeoutMs` milliseconds. `work` must not reject. */
+/** Resolves when `work` has resolved, or after `timeoutMs` milliseconds. `work` must not reject. */
 export async function within(clock: Clock, timeoutMs: number, work: Promise<void>): Promise<void> {
   let cancelTimer: () => void = () => {};
   const timeUp = new Promise<void>((resolve) => {
@@ -11,8 +11,8 @@ export async function within(clock: Clock, timeoutMs: number, work: Promise<void
 }
 
 /**
- * Resolves when `ends` returns nothing to wait for. Asks again after each wait, because running work may start new
- * work. Stops at `signal`.
+ * Resolves when `ends` returns an empty list. `ends` is called again after each wait, because running work may start
+ * new work. Ends early when `signal` aborts.
  */
 export async function whenIdle(ends: () => readonly Promise<void>[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

@@ -1,6 +1,6 @@
 import { randomHex } from "./telemetry/random-hex.ts";
 
-/** Returns a random UUID (version 4), also on pages without TLS, where `crypto.randomUUID` does not exist. */
+/** Returns a random UUID (version 4). It also works on pages without TLS, where `crypto.randomUUID` does not exist. */
 export function newUuid(): string {
   const hex = randomHex(16);
   const variant = "89ab"[Number.parseInt(hex.slice(16, 17), 16) & 3];

@@ -61,12 +61,15 @@ import { telemetryOf } from "./telemetry/telemetry-options.ts";
 import type { TelemetrySink, TelemetrySinkOptions } from "./telemetry/telemetry-sink.ts";
 import { workerLogger } from "./telemetry/worker-logger.ts";
 
-/** Maximum number of unsent bytes including answers. Above it the engine counts as stuck, and the worker reconnects. */
+/**
+ * Maximum number of unsent bytes, including results. If there are more, the engine is considered stuck, and the worker
+ * reconnects.
+ */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
 /**
- * Time limit for the engine to read the unregistration of the functions. A hanging engine must not delay the shutdown
- * longer.
+ * Maximum time to wait until the engine has read the unregistration of the functions, in milliseconds. It is limited,
+ * so that an engine that hangs does not delay the shutdown longer.
  */
 const DRAIN_TIMEOUT_MS = 3_000;
 
@@ -79,11 +82,11 @@ export class Worker {
   readonly state: WorkerState;
   /** Items that clients watch live (module `svc-stream`). */
   readonly stream: WorkerStream;
-  /** Events for the present subscribers (module `svc-event`). */
+  /** Events for the triggers that are subscribed now (module `svc-event`). */
   readonly event: WorkerEvent;
   /** Durable jobs (module `svc-queue`). */
   readonly queue: WorkerQueue;
-  /** Schedules of the triggers of type `cron` (module `svc-cron`). */
+  /** Schedules of the `cron` triggers (module `svc-cron`). */
   readonly cron: WorkerCron;
   /** Routes with checked and typed requests (module `svc-http`). */
   readonly http: WorkerHttp;
@@ -105,7 +108,7 @@ export class Worker {
   readonly #leaving: LeaveEngine | undefined;
   #shutdown: Promise<void> | undefined;
 
-  /** Internal: `connect` creates workers. */
+  /** Internal: created by `connect`. */
   constructor([address = "", ...further]: readonly string[], options: WorkerOptions, platform: Platform) {
     const name = options.name ?? platform.name;
     const problem = nameRefusal(name, "the worker's name") ?? timeoutProblem(options.callTimeoutMs, "callTimeoutMs");
@@ -130,7 +133,7 @@ export class Worker {
       pid: runtimeInfo.pid,
       stats: platform.stats,
       logger,
-      // The connection is created below. Nothing is sent before.
+      // The functions use the connection, which is created below. They are not called before that.
       socket: {
         send: (frame) => this.#connection.send(frame),
         bufferedBytes: () => this.#connection.bufferedBytes,
@@ -229,8 +232,8 @@ export class Worker {
   }
 
   /**
-   * Id that the engine assigned to the present connection, or to the last one. Undefined before the first. Changes on
-   * every connect.
+   * Id that the engine assigned to the current connection. While there is no connection, it is that of the last one.
+   * Undefined before the first connection. It changes with each connection.
    */
   get id(): string | undefined {
     return this.#id;
@@ -246,9 +249,10 @@ export class Worker {
   }
 
   /**
-   * Resolves when the worker is connected. Calls and registrations do not require it. Rejects with `disconnected` after
-   * `timeoutMs` milliseconds (default 30,000), and if the worker gives up or is shut down, but not if a signal ends
-   * the process. If the engine refused the connection, `details` contains `status` (HTTP) and `engine_message`.
+   * Resolves when the worker is connected. Calls and registrations do not need this, because they wait for the
+   * connection. Rejects with `disconnected` in three cases: after `timeoutMs` milliseconds (default 30,000); when the
+   * worker stops trying to connect; when it is shut down, unless a signal is ending the process. If the engine refused
+   * the connection, `details` contains `status` (HTTP) and `engine_message`.
    */
   async connected(options: WaitOptions = {}): Promise<void> {
     const { timeoutMs } = checkedOptions(options, waitOptions("connected"));
@@ -259,18 +263,22 @@ export class Worker {
   }
 
   /**
-   * Makes `handler` callable as `id`, now and after every reconnect. A `requestFormat` that is a Standard Schema (zod,
-   * valibot, arktype) types its input and rejects other payloads with `invalid_input` before it runs.
+   * Makes `handler` callable as `id`, now and after each reconnect. If `requestFormat` is a Standard Schema (zod,
+   * valibot, arktype), it gives the handler's input its type, and payloads that do not match are rejected with
+   * `invalid_input` before the handler runs.
    *
-   * @throws TypeError for an id that is empty, over 256 bytes, contains a control character or is already registered by
-   *   this worker, for a format that is neither a Standard Schema nor JSON Schema, and for an unknown option.
+   * @throws TypeError in three cases: the id is empty, over 256 bytes, contains a control character or is already
+   * registered by this worker; a format is neither a Standard Schema nor JSON Schema; an option is unknown.
    */
   registerFunction<Request extends StandardSchema, const Response extends Format | undefined = undefined>(
     id: string,
     handler: Handler<OutputOf<Request>, ResultFor<Response>>,
     options: FunctionOptions<Request, Response> & { readonly requestFormat: Request },
   ): Registration;
-  /** A handler of HTTP requests. The schema describes members of the request, e.g. `body`; the others are kept. */
+  /**
+   * Registers a handler of HTTP requests. The schema describes members of the request, for example `body`. Members that
+   * are not in the schema are kept.
+   */
   registerFunction<Request extends StandardSchema>(
     id: string,
     handler: HttpRequestHandler<BodyIn<OutputOf<Request>>>,
@@ -303,8 +311,8 @@ export class Worker {
   }
 
   /**
-   * Registers a trigger, now and after every reconnect. `registered` never rejects: it resolves to the first status
-   * (`active`, `inactive`, or `error` with the reason).
+   * Registers a trigger, now and after each reconnect. `registered` of the result never rejects. It resolves to the
+   * first status (`active`, `inactive`, or `error` with the reason).
    *
    * @throws TypeError for an invalid type or function id, and for a member of the config that the type does not have.
    */
@@ -314,9 +322,9 @@ export class Worker {
   }
 
   /**
-   * Provides a trigger type. The handlers bind triggers. To fire a trigger, call the binding's `functionId` with the
-   * binding's `metadata`. A `triggerRequestFormat` that is a Standard Schema types the bindings' config and rejects
-   * configs that do not match.
+   * Provides a trigger type. The handlers bind triggers of this type. To fire a trigger, call the binding's
+   * `functionId` with the binding's `metadata`. If `triggerRequestFormat` is a Standard Schema, it gives the bindings'
+   * config its type, and configs that do not match are rejected.
    *
    * @throws TypeError in the same cases as `registerFunction`.
    */
@@ -330,8 +338,9 @@ export class Worker {
   }
 
   /**
-   * Calls a function and resolves to its result. Rejects with CallError, by the deadline at the latest. While not
-   * connected, up to 1,000 calls wait for the connection. A call that was sent is never sent again: at most once.
+   * Calls a function and resolves to its result. Rejects with CallError, at the deadline at the latest. While the
+   * worker is not connected, up to 1,000 calls wait for the connection. A call that was sent is never sent again, so it
+   * runs at most once.
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
     return this.#calls.start(
@@ -343,9 +352,9 @@ export class Worker {
   }
 
   /**
-   * As `call`, with payload and result as JSON text, so that no digit of a number is lost. Sends the text unchanged and
-   * resolves to the received text, or to `null` if the function returned nothing. Rejects with `invalid_input` if the
-   * payload is not JSON.
+   * Like `call`, but with payload and result as JSON text, so that no digit of a number is lost. Sends the text
+   * unchanged and resolves to the text that was received, or to `null` if the function returned nothing. Rejects with
+   * `invalid_input` if the payload is not JSON.
    */
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
     const call = { ...request, payload: new JsonPayload(payload, functionIdOf(request)) };
@@ -357,8 +366,8 @@ export class Worker {
   }
 
   /**
-   * Calls a function without an answer. Resolves when the call was sent. Neither its arrival nor its result is
-   * reported.
+   * Calls a function without waiting for its result. Resolves when the call was sent. The worker does not learn whether
+   * it arrived or succeeded.
    */
   async callVoid<const Id extends string = string>(request: CallRequest<Id>): Promise<void> {
     await this.#calls.start(request as CallRequest, { type: "void" }, this.#asyncContext.current(), request.signal);
@@ -366,8 +375,8 @@ export class Worker {
   }
 
   /**
-   * As `callVoid`, with the payload as JSON text, which is sent unchanged. Rejects with `invalid_input` if it is not
-   * JSON.
+   * Like `callVoid`, but with the payload as JSON text, which is sent unchanged. Rejects with `invalid_input` if it is
+   * not JSON.
    */
   async callVoidJson({ payload = "null", ...request }: JsonCallRequest): Promise<void> {
     await this.callVoid({ ...request, payload: new JsonPayload(payload, functionIdOf(request)) });
@@ -388,8 +397,8 @@ export class Worker {
   }
 
   /**
-   * Creates a channel: an ordered, bounded stream of items from one writer to one reader, each in this or in any other
-   * worker. Rejects with CallError as `call` does.
+   * Creates a channel: an ordered stream of items from one writer to one reader, with a buffer of limited size. Each of
+   * the two may be in this or in any other worker. Rejects with CallError, like `call`.
    */
   async createChannel(options: ChannelOptions = {}): Promise<Channel> {
     const { bufferItems } = checkedOptions(options, channelOptions);
@@ -398,10 +407,10 @@ export class Worker {
   }
 
   /**
-   * Returns the end of a channel for a ref in the result of a call. Handlers do not need it: refs in their payload are
-   * already ends.
+   * Returns the end of a channel for a channel reference in the result of a call. Handlers do not need it, because the
+   * references in their payload are already replaced by ends.
    *
-   * @throws TypeError for a value that is not a ref.
+   * @throws TypeError for a value that is not a channel reference.
    */
   openChannel(ref: ReadRef): ChannelReader;
   openChannel(ref: WriteRef): ChannelWriter;
@@ -411,17 +420,17 @@ export class Worker {
   }
 
   /**
-   * Logger whose lines contain the worker's name and, in handlers and spans on Node, the span. `context.log` of a
-   * handler adds the function and the call.
+   * Logger whose lines contain the worker's name. On Node, lines that are logged in handlers and spans also contain the
+   * span. `context.log` of a handler adds the function and the call.
    */
   get log(): Logger {
     return this.#logger;
   }
 
   /**
-   * Runs `body` and records it as a span. The span lasts until the promise of `body` settles, if it returns one. On
-   * Node its parent is the running call or span. Otherwise it starts a trace. An error is recorded and rethrown. In
-   * browsers, calls made inside are not linked to it.
+   * Runs `body` and records it as a span. If `body` returns a promise, the span lasts until the promise settles. On
+   * Node, the parent of the span is the running call or span. Without a parent, and in browsers, the span starts a
+   * trace. An error is recorded and rethrown. In browsers, calls that are made inside are not linked to the span.
    */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions = {}): Result {
     return this.#spans.run(name, body, options, this.#asyncContext.current());
@@ -429,9 +438,9 @@ export class Worker {
 
   /**
    * Unregisters the functions, waits for calls in flight and connected channels, then closes the connection. Closes it
-   * after `timeoutMs` milliseconds (default 10,000) in any case. Meanwhile new calls fail with `draining`, except
-   * those of running handlers. The engine keeps the triggers for a while, for a worker that reconnects. Never rejects.
-   * Further calls return the same promise.
+   * after `timeoutMs` milliseconds (default 10,000) in any case. During the shutdown, new calls fail with `draining`,
+   * except calls of running handlers. The engine keeps the triggers for a while, in case the worker reconnects. Never
+   * rejects. Further calls return the same promise.
    *
    * @throws TypeError for an unknown option.
    */

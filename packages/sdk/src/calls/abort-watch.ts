@@ -1,8 +1,8 @@
 import type { PendingCall } from "./pending-calls.ts";
 
 /**
- * Cancels calls when their signal aborts. Registers one listener per signal, however many calls share it: Node prints a
- * warning when a signal has more than ten listeners, and a handler may make a hundred calls.
+ * Cancels calls when their signal aborts. It registers one listener per signal, even if many calls share the signal.
+ * The reason: Node prints a warning when a signal has more than ten listeners, and a handler may make a hundred calls.
  */
 export class AbortWatch {
   readonly #withdraw: (call: PendingCall) => void;
@@ -12,7 +12,7 @@ export class AbortWatch {
     this.#withdraw = withdraw;
   }
 
-  /** The signal must not be aborted yet, and the call must not have ended. */
+  /** Cancels the call when the signal aborts. The signal must not be aborted yet, and the call must not have ended. */
   watch(signal: AbortSignal, call: PendingCall): void {
     const calls = this.#watched.get(signal) ?? this.#listen(signal);
     calls.add(call);

@@ -2,23 +2,23 @@ import type { CallError, Caller, ChannelRef, Job } from "@svc-runtime/protocol/c
 import { mayHoldChannelRefs } from "../channels/revive-channel-refs.ts";
 import type { InboundCall } from "../connection/inbound.ts";
 
-/** An inbound call that is about to run. Always has an id. */
+/** An inbound call that is about to run. */
 export interface AcceptedCall {
   readonly invocationId: string;
   readonly functionId: string;
   readonly payload: unknown;
-  /** False if the payload certainly contains no channel reference. */
+  /** False if the payload contains no channel reference. True if it may contain one. */
   readonly mayHoldChannels: boolean;
   readonly metadata: unknown;
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
   readonly caller: Caller | undefined;
   readonly job: Job | undefined;
-  /** Channel ends in the payload. They are aborted when the call is cancelled. */
+  /** Channel ends in the payload. They are aborted if the call is cancelled. */
   readonly ends?: readonly { readonly ref: ChannelRef; readonly wasUsed?: boolean; breakOff(error: CallError): void }[];
 }
 
-/** Reads the members of a call. `invocationId` is the call's id, or one that stands for it. */
+/** Reads the members of a call. `invocationId` is the call's id. If the engine sent no id, it is a new one. */
 export function acceptedCall({ functionId, members, frame }: InboundCall, invocationId: string): AcceptedCall {
   return {
     invocationId,

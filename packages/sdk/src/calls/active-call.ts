@@ -25,13 +25,13 @@ export interface ActiveCallHost {
   readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
-  /** Makes a call without an answer. Drops it if it cannot be sent. */
+  /** Makes a call whose result is not needed. The call is dropped if it cannot be sent. */
   notify(request: CallRequest, parent: ActiveCall): void;
 }
 
 /**
- * A call whose handler runs. Members that few handlers use (signal, log, call, state, stream, ...) are created at their
- * first use.
+ * A call whose handler runs. Members that few handlers use (signal, log, call, state, stream, ...) are created when
+ * they are first used.
  */
 export class ActiveCall implements CallContext, Active {
   readonly #host: ActiveCallHost;
@@ -48,7 +48,7 @@ export class ActiveCall implements CallContext, Active {
   #event: WorkerEvent | undefined;
   #queue: WorkerQueue | undefined;
   #cron: WorkerCron | undefined;
-  /** Runs when the call ends. Set by a shutdown that waits for this call. */
+  /** Called when the call ends. A shutdown that waits for this call sets it. */
   onEnd: (() => void) | undefined;
   running = true;
 
@@ -66,7 +66,7 @@ export class ActiveCall implements CallContext, Active {
     const { job } = this.#call;
     if (job !== undefined)
       this.#job ??= new RunningJob(job, (request) => {
-        // After an abort the engine rejects reports of this attempt.
+        // After an abort, no report is sent, because the engine rejects reports of an aborted attempt.
         if (this.running && this.#abortReason === undefined) this.#host.notify(request, this);
       });
     return this.#job;
@@ -116,13 +116,13 @@ export class ActiveCall implements CallContext, Active {
     return this.#log;
   }
 
-  /** A bound function, so that handlers may destructure the context. */
+  /** Returns a bound function, so that handlers may destructure the context. */
   get span(): CallContext["span"] {
     this.#span ??= (name, body, options = {}) => this.#host.span(this, name, body, options);
     return this.#span;
   }
 
-  /** A bound function, so that handlers may destructure the context: `({ call }) => ...`. */
+  /** Returns a bound function, so that handlers may destructure the context: `({ call }) => ...`. */
   get call(): CallContext["call"] {
     this.#start ??= <Result = Inferred, const Id extends string = string>(request: CallRequest<Id>) =>
       this.#host.startCall(request as CallRequest, this, request.signal ?? this.signal) as Promise<
@@ -157,9 +157,9 @@ export class ActiveCall implements CallContext, Active {
   }
 
   /**
-   * The result that stands for undefined. A call that brought a writable channel, such as an HTTP request, may send its
-   * response over that channel: then the answer has no result. If the handler did not use the channel, the result is
-   * null.
+   * The result to send if the handler returns undefined. It is undefined (no result is sent) if the handler used a
+   * writable channel that came with the call: then the response goes over that channel, as for an HTTP request. It is
+   * null if such a channel exists and the handler did not use it.
    */
   get emptyResult(): null | undefined {
     const writers = this.#call.ends?.filter((end) => end.ref.direction === "write") ?? [];

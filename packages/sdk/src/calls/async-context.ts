@@ -3,7 +3,7 @@ import type { TraceHeaders } from "../telemetry/trace-context.ts";
 /** The handler call or span that runs now. It is the parent of the calls and spans that start during it. */
 export interface Active extends TraceHeaders {
   readonly activeCall: RunningCall | undefined;
-  /** Whether its call is still in flight. */
+  /** True while the call is in flight. */
   readonly running: boolean;
 }
 
@@ -13,11 +13,14 @@ export interface RunningCall extends Active {
   readonly invocationId: string;
 }
 
-/** Passes the active call or span through asynchronous code, where the platform supports it. */
+/** Tracks the active call or span through asynchronous code, if the platform supports that. */
 export interface AsyncContext {
   run<Args extends readonly unknown[], Result>(active: Active, body: (...args: Args) => Result, ...args: Args): Result;
   current(): Active | undefined;
-  /** Trace context for a new child of `active`: that of `active`, or that of an external tracer's span below it. */
+  /**
+   * Returns the trace headers for a new child of `active`. If an external tracer has an active span below `active`, its
+   * headers are returned, otherwise those of `active`.
+   */
   headers(active: Active | undefined): TraceHeaders | undefined;
 }
 

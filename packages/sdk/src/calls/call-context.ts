@@ -8,7 +8,7 @@ import type { WorkerStream } from "../stream/worker-stream.ts";
 import type { Span, SpanOptions } from "../telemetry/span.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 
-/** The worker that made a call, as identified by the engine. */
+/** The worker that made a call. The engine verified it. */
 export interface Caller {
   readonly workerId: string;
   readonly name: string;
@@ -18,13 +18,13 @@ export interface Caller {
 
 /** The call that a handler runs. */
 export interface CallContext {
-  /** Absent if the engine itself called. */
+  /** Undefined if the engine itself made the call. */
   readonly caller: Caller | undefined;
-  /** The queued job that this call runs. Absent for other calls. */
+  /** The queued job that this call runs. Undefined for other calls. */
   readonly job: RunningJob | undefined;
-  /** The caller's `metadata`, or the trigger's. For events it also contains the topic, see `EventMetadata`. */
+  /** The `metadata` of the caller or of the trigger. For events, it also contains the topic; see `EventMetadata`. */
   readonly metadata: unknown;
-  /** Aborts when the caller cancels the call, when its deadline passes, and when the connection is lost. */
+  /** Aborts in three cases: the caller cancels the call; its deadline passes; the connection is lost. */
   readonly signal: AbortSignal;
   readonly invocationId: string;
   readonly functionId: string;
@@ -38,33 +38,36 @@ export interface CallContext {
   readonly baggage: string | undefined;
   /** Returns one entry of `baggage`, decoded. */
   baggageEntry(name: string): string | undefined;
-  /** Its lines contain the worker, the function, the call and the span. The engine stores them with that span. */
+  /**
+   * A logger whose lines contain the worker, the function, the call and the span. The engine stores these lines with
+   * the span.
+   */
   readonly log: Logger;
   /**
-   * Runs `body` and records it as a span below this call's. The span lasts until the promise of `body` settles, if it
-   * returns one. An error is recorded and rethrown. Calls and log lines made inside belong to the span. In browsers
-   * only its `traceparent` links them.
+   * Runs `body` and records it as a child span of this call's span. If `body` returns a promise, the span lasts until
+   * the promise settles. An error is recorded and rethrown. Calls and log lines inside `body` belong to the span. In
+   * browsers, they belong to it only if they are given its `traceparent`.
    */
   span<Result>(name: string, body: (span: Span) => Result, options?: SpanOptions): Result;
   /**
-   * As `worker.call`, but passes the trace on. Unless `signal` is given, the call is cancelled when this call's signal
+   * Like `worker.call`, but passes the trace on. If no `signal` is given, the call is cancelled when this call's signal
    * aborts.
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>>;
-  /** As `worker.state`, with this context's `call`. */
+  /** Like `worker.state`, but calls are made with this context's `call`. */
   readonly state: WorkerState;
-  /** As `worker.stream`, with this context's `call`. */
+  /** Like `worker.stream`, but calls are made with this context's `call`. */
   readonly stream: WorkerStream;
-  /** As `worker.event`, with this context's `call`. */
+  /** Like `worker.event`, but calls are made with this context's `call`. */
   readonly event: WorkerEvent;
-  /** As `worker.queue`, with this context's `call`. */
+  /** Like `worker.queue`, but calls are made with this context's `call`. */
   readonly queue: WorkerQueue;
-  /** As `worker.cron`, with this context's `call`. */
+  /** Like `worker.cron`, but calls are made with this context's `call`. */
   readonly cron: WorkerCron;
 }
 
 /**
- * Returns or resolves to the result, a JSON value. Undefined sends no result. A thrown error becomes the caller's
- * error.
+ * A handler returns the result or a promise of it. The result is a JSON value; for undefined, no result is sent. If the
+ * handler throws, the caller's call rejects with the error.
  */
 export type Handler<Input, Result = unknown> = (input: Input, context: CallContext) => Result | Promise<Result>;

@@ -6,32 +6,32 @@ type Part<Id, Name extends "payload" | "result"> = Id extends keyof Functions
     : unknown
   : unknown;
 
-/** The payload type of a function in `Functions`, else `unknown`. */
+/** Payload type of the function in `Functions`; `unknown` if it is not declared there. */
 export type PayloadOf<Id> = Part<Id, "payload">;
-/** The result type of a function in `Functions`, else `unknown`. */
+/** Result type of the function in `Functions`; `unknown` if it is not declared there. */
 export type ResultOf<Id> = Part<Id, "result">;
 
 export interface CallOptions {
   /**
-   * Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else what the function registered
-   * with, else 30,000.
+   * Deadline in milliseconds, 1 to 86,400,000. If it is not given, the first one that exists is used: `callTimeoutMs`
+   * of `connect`; the `timeoutMs` with which the function is registered; 30,000.
    */
   readonly timeoutMs?: number | undefined;
   /** @deprecated Use `timeoutMs`. */
   readonly timeout_ms?: number | undefined;
-  /** Cancels the call when it aborts. The call then rejects with `call_cancelled`. */
+  /** If this signal aborts, the call is cancelled and rejects with `call_cancelled`. */
   readonly signal?: AbortSignal | undefined;
-  /** Any JSON value. The handler receives it as `context.metadata`. */
+  /** Any JSON value. The handler gets it as `context.metadata`. */
   readonly metadata?: unknown;
 }
 
-/** A function by its id. Both spellings are valid: the specification writes out `function_id`. */
+/** Selects a function by its id. Both spellings are valid, because the specification uses `function_id`. */
 export type FunctionChoice<Id extends string = string> =
   | { readonly function_id: Id; readonly functionId?: undefined }
   | { readonly functionId: Id; readonly function_id?: undefined };
 
 export function functionIdOf(choice: FunctionChoice): string {
-  // An untyped caller may give neither: then the check of the id fails.
+  // A caller without types may give neither member. The result is then undefined, and the check of the id fails.
   return (choice.function_id ?? choice.functionId) as string;
 }
 
@@ -50,9 +50,11 @@ export interface EnqueueReceipt {
   readonly messageReceiptId: string;
 }
 
-/** Marks a type parameter without an argument. Not exported, so that callers cannot pass it. */
+/**
+ * Default of a type parameter for which the caller gives no type. It is not exported, so that callers cannot pass it.
+ */
 declare const inferred: unique symbol;
 export type Inferred = typeof inferred;
 
-/** The given type, else the result type in `Functions`. */
+/** The type that the caller gives. If the caller gives none, the result type in `Functions`. */
 export type ResultType<Result, Id> = [Result] extends [Inferred] ? ResultOf<Id> : Result;

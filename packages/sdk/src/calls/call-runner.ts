@@ -14,19 +14,20 @@ export interface FunctionEntry {
   /** Validates and converts the payload before the handler runs. */
   readonly schema: StandardSchema | undefined;
   /**
-   * Whether the handler also receives the members of the payload that are not in the schema's output. True for handlers
-   * of HTTP requests: most schemas drop unknown members, and these have the path parameters and the response channel.
+   * True if the handler also receives the members of the payload that the schema removed. It is set for handlers of
+   * HTTP requests. Most schemas remove members that they do not know, but a request also has the path parameters and
+   * the response channel.
    */
   readonly keepsUnknownMembers: boolean;
 }
 
-/** Receives the outcomes of calls. */
+/** Receives the results and errors of calls. */
 export interface Answers {
   answer(invocationId: string, result: unknown): void;
   fail(invocationId: string, error: CallError): void;
 }
 
-/** Runs handlers, all concurrently: the engine limits the calls in flight per worker. */
+/** Runs handlers. All run concurrently, because the engine limits the calls in flight per worker. */
 export class CallRunner {
   readonly #host: ActiveCallHost;
   readonly #asyncContext: AsyncContext;
@@ -43,7 +44,7 @@ export class CallRunner {
     this.#answers = options.answers;
   }
 
-  /** `entry` is undefined if the function was unregistered. */
+  /** Runs a call. `entry` is undefined if the function was unregistered. */
   run(call: AcceptedCall, entry: FunctionEntry | undefined): void {
     if (entry === undefined) {
       this.#answers.fail(call.invocationId, CallError.fromWire(functionNotFound(call.functionId)));
@@ -72,7 +73,7 @@ export class CallRunner {
     this.#active.get(invocationId)?.abort(reason);
   }
 
-  /** Returns one promise per call in flight, which resolves when its handler ends. */
+  /** Returns one promise per call in flight. Each resolves when the call's handler ends. */
   ends(): readonly Promise<void>[] {
     return [...this.#active.values()].map(
       (active) =>
@@ -91,8 +92,8 @@ export class CallRunner {
   #failed(active: ActiveCall, thrown: unknown): void {
     this.#settle(active);
     const error = callErrorFrom(thrown);
-    // A CallError that the handler creates is an intended answer. Log anything else with its stack: it is likely a bug
-    // in the handler, or in a function that it called.
+    // A CallError that the handler itself creates is intended. Any other error is logged with its stack, because it is
+    // probably a bug in the handler or in a function that the handler called.
     if (error !== thrown) active.log.error("a handler failed", { error: thrown });
     else if (takeFailedCall(error))
       active.log.warn("a handler failed with the error of a call that it made", { error });
@@ -100,7 +101,10 @@ export class CallRunner {
     active.end();
   }
 
-  /** Deletes the call's own entry only: after a reconnect the engine may send the same id again. */
+  /**
+   * Removes the call, but only if the stored entry is of this call: after a reconnect, the engine may send a call with
+   * the same id again.
+   */
   #settle(active: ActiveCall): void {
     if (this.#active.get(active.invocationId) === active) this.#active.delete(active.invocationId);
   }
@@ -113,7 +117,7 @@ function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall):
     text: `the payload does not fit function ${function_id}`,
     details: { function_id },
   }));
-  // Only a schema with asynchronous checks returns a promise.
+  // `input` is a promise only if the schema has asynchronous checks.
   return input instanceof Promise
     ? input.then((parsed) => entry.handler(inputOf(entry, payload, parsed), active))
     : entry.handler(inputOf(entry, payload, input), active);

@@ -2,13 +2,13 @@ import { CallError } from "@svc-runtime/protocol/client";
 import { RateLimiter } from "./rate-limiter.ts";
 
 /**
- * Maximum number of calls per second whose stack is captured when they are made. One capture takes 3 to 10 microseconds,
- * which is as much as the rest of a call, so that the limit costs 0.1 % of a core. Errors of further calls have the
- * functions that await them.
+ * Maximum number of calls per second whose stack is captured when they are made. Capturing a stack takes 3 to 10
+ * microseconds, as much as the rest of a call, so this limit keeps the cost at 0.1 % of a core. For calls beyond the
+ * limit, the stack of an error contains only the functions that await the call.
  */
 const MAX_SITES_PER_SECOND = 100;
 
-/** Holds the stack of the code that makes a call. Its frames are formatted only if the call fails. */
+/** The stack of the code that makes a call. It is formatted only if the call fails. */
 export interface CallSite {
   readonly stack?: string;
 }
@@ -21,7 +21,10 @@ const { captureStackTrace } = Error as unknown as {
 export class CallSites {
   readonly #limiter = new RateLimiter(MAX_SITES_PER_SECOND);
 
-  /** Returns the present stack without `below` and the functions that it called. Undefined over the limit. */
+  /**
+   * Returns the current stack, without `below` and the functions that `below` called. Returns undefined if the limit is
+   * reached.
+   */
   capture(nowMs: number, below: AnyFunction): CallSite | undefined {
     if (!this.#limiter.take(nowMs)) return undefined;
     if (captureStackTrace === undefined) return new Error();
@@ -31,14 +34,15 @@ export class CallSites {
   }
 }
 
-/** Errors of calls that this worker made and that no handler has failed with yet. */
+/** Errors of calls that this worker made. An error is removed when a handler fails with it. */
 const failedCalls = new WeakSet<CallError>();
 
 /**
- * Returns the error of a failed call with the stack of its caller. The error was created when the engine's answer
+ * Returns the error of a failed call with the stack of its caller. The error was created when the engine's response
  * arrived, so its own stack does not contain the caller. The stack of the function that failed becomes the `cause`.
  *
- * @param site undefined: the stack has the functions that await the caller of this function.
+ * @param site Stack of the code that made the call. If undefined, the stack contains the functions that await the
+ * caller of this function.
  */
 export function failedCall(error: CallError, site: CallSite | undefined): CallError {
   const { code, message, details, stacktrace } = error;
@@ -50,12 +54,12 @@ export function failedCall(error: CallError, site: CallSite | undefined): CallEr
   return failed;
 }
 
-/** Whether this is the error of a call that this worker made. True only once for each error. */
+/** Returns true if this is the error of a call that this worker made. Returns true only once for each error. */
 export function takeFailedCall(error: CallError): boolean {
   return failedCalls.delete(error);
 }
 
-/** The error of the function that was called, as its worker sent it. */
+/** Error of the called function, as the function's worker sent it. */
 class RemoteError extends Error {
   constructor(message: string, stack: string) {
     super(message);
@@ -66,6 +70,6 @@ class RemoteError extends Error {
 
 function stackAt({ stack = "" }: CallSite, { name, message }: CallError): string {
   const frames = stack.indexOf("\n    at ");
-  // Stacks of engines other than V8 have no first line.
+  // Stacks of JavaScript engines other than V8 have no first line with the message.
   return frames === -1 ? stack : `${name}: ${message}${stack.slice(frames)}`;
 }

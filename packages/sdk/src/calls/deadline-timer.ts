@@ -1,8 +1,8 @@
 import type { Clock } from "../clock.ts";
 
 /**
- * One timer for many deadlines, set to the earliest. A timer per call would cost more than the rest of the call's
- * bookkeeping.
+ * One timer for many deadlines. It is set to the earliest deadline. A timer per call would cost more than all other
+ * work for the call.
  */
 export class DeadlineTimer {
   readonly #clock: Clock;
@@ -11,7 +11,9 @@ export class DeadlineTimer {
   #armedForMs = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
-  /** `nextMs` returns a time not later than the next deadline. `expire` handles the deadlines that have passed. */
+  /**
+   * `nextMs` returns the time of the next deadline or an earlier time. `expire` handles the deadlines that have passed.
+   */
   constructor(options: {
     readonly clock: Clock;
     readonly nextMs: () => number;
@@ -22,7 +24,7 @@ export class DeadlineTimer {
     this.#expire = options.expire;
   }
 
-  /** Must be called after each added deadline. Cheap if it is not the earliest. */
+  /** Must be called after each added deadline. It is fast if the new deadline is not the earliest. */
   update(): void {
     if (this.#nextMs() < this.#armedForMs) this.#arm();
   }
@@ -38,8 +40,8 @@ export class DeadlineTimer {
     const nextMs = this.#nextMs();
     if (nextMs === Number.POSITIVE_INFINITY) return;
     this.#armedForMs = nextMs;
-    // Timers may fire slightly early by the monotonic clock. Wait at least 1 ms, so that no check finds nothing
-    // expired.
+    // A timer may fire slightly before the time of the monotonic clock. The wait is at least 1 ms, so that the next
+    // check finds an expired deadline.
     const delayMs = Math.max(1, Math.ceil(nextMs - this.#clock.monotonicMs()));
     this.#cancel = this.#clock.after(delayMs, () => {
       this.#expire(this.#clock.monotonicMs());

@@ -1,7 +1,7 @@
 import { CallError } from "@svc-runtime/protocol/client";
 import type { CallOptions, FunctionChoice } from "./call-request.ts";
 
-// Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.
+// Calls whose payload and result stay JSON text. Parsing the text and writing it again would round long numbers.
 
 /** Function to call and its payload as JSON text. */
 export type JsonCallRequest = CallOptions &
@@ -10,7 +10,7 @@ export type JsonCallRequest = CallOptions &
     readonly payload?: string | undefined;
   };
 
-/** A payload as JSON text. The call then resolves to the frame with its result. */
+/** A payload as JSON text. A call with it resolves to the frame that contains the result. */
 export class JsonPayload {
   readonly text: string;
 

@@ -4,7 +4,7 @@ import type { Active, AsyncContext } from "./async-context.ts";
 
 const active = new AsyncLocalStorage<Active>();
 
-/** Uses AsyncLocalStorage, and OpenTelemetry's context if the program has set that up. */
+/** Uses AsyncLocalStorage. If the program has set up OpenTelemetry, also uses its context. */
 export const nodeAsyncContext: AsyncContext = {
   run(next, body, ...args) {
     const tracing = openTelemetry();

@@ -8,10 +8,10 @@ import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 export interface OutboundCall {
   readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
   readonly functionId: string;
-  /** A value, or a JsonPayload. With a JsonPayload the call resolves to the frame with its result. */
+  /** A JSON value, or a JsonPayload. With a JsonPayload, the call resolves to the frame that contains the result. */
   readonly payload?: unknown;
   readonly metadata?: unknown;
-  /** The caller's deadline. If absent, the worker's options decide. */
+  /** Deadline that the caller gave. If absent, the worker's options decide. */
   readonly timeoutMs?: number | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;

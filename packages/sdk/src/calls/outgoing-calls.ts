@@ -11,7 +11,7 @@ import { type CallSite, CallSites, failedCall } from "./call-site.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
 import type { OutboundCall } from "./outbound-call.ts";
 
-/** Maximum number of unsent bytes. Above it new calls fail with `overloaded`. */
+/** Maximum number of unsent bytes. If there are more, new calls fail with `overloaded`. */
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 
 const MEMBERS = ["function_id", "functionId", "payload", "timeoutMs", "signal", "metadata"];
@@ -27,7 +27,7 @@ interface Parts {
   readonly isShuttingDown: () => boolean;
 }
 
-/** Starts the calls that a worker makes. Ends those whose deadline passes or whose signal aborts. */
+/** Starts the calls that a worker makes. Ends a call when its deadline passes or its signal aborts. */
 export class OutgoingCalls {
   readonly #parts: Parts;
   readonly #aborts: AbortWatch;
@@ -46,8 +46,8 @@ export class OutgoingCalls {
   }
 
   /**
-   * Rejects with CallError, by the call's deadline at the latest, and with TypeError for a request with unknown members.
-   * `parent` is the call or span that makes the call.
+   * Starts a call. Rejects with CallError, at the call's deadline at the latest. Rejects with TypeError if the request
+   * has unknown members. `parent` is the call or span that makes the call.
    */
   start(
     given: CallRequest,
@@ -90,7 +90,7 @@ export class OutgoingCalls {
     this.#deadlines.stop();
   }
 
-  /** Returns why a call cannot start, or undefined. */
+  /** Returns the reason why a call cannot start. Returns undefined if it can. */
   #refusalOf(
     id: string,
     timeoutMs: number | undefined,
@@ -120,7 +120,10 @@ function fail(error: unknown, site: CallSite | undefined): never {
   throw CallError.is(error) ? failedCall(error, site) : error;
 }
 
-/** Runs as a reaction of the call's promise, so that a stack taken here contains the functions that await the call. */
+/**
+ * Must run as a reaction to the call's promise, because only then a stack that is captured here contains the functions
+ * that await the call.
+ */
 function failWithAwaiters(error: unknown): never {
   return fail(error, undefined);
 }

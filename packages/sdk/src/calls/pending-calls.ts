@@ -3,20 +3,20 @@ import { CallError, MAX_TIMEOUT_MS } from "@svc-runtime/protocol/client";
 /** Maximum number of calls that wait for the connection. Further calls fail. */
 export const MAX_QUEUED_CALLS = 1000;
 
-/** A call that awaits its result. Ends exactly once. */
+/** A call whose result has not arrived. It ends exactly once. */
 export class PendingCall {
   readonly functionId: string;
-  /** Undefined for a void call, which ends when it is sent. */
+  /** Undefined for a void call. A void call ends when it is sent. */
   readonly invocationId: string | undefined;
-  /** Whether the caller wants the whole frame, to read the text of the result in it. */
+  /** True if the caller wants the whole frame, to read the text of the result from it. */
   readonly wantsFrame: boolean;
   readonly #hasOwnDeadline: boolean;
   timeoutMs: number;
   deadlineMs: number;
-  /** The frame while it waits for the connection. Undefined once sent. */
+  /** The frame, while the call waits for the connection. Undefined after the frame was sent. */
   waiting: string | undefined;
   ended = false;
-  /** Runs when the call ends, in any way. Set to release what belongs to the call. */
+  /** Called when the call ends in any way. It is set to release resources of the call. */
   onEnd: (() => void) | undefined;
   readonly #resolve: (result: unknown) => void;
   readonly #reject: (error: CallError) => void;
@@ -26,7 +26,7 @@ export class PendingCall {
       readonly functionId: string;
       readonly invocationId: string | undefined;
       readonly timeoutMs: number;
-      /** Whether the caller or the worker's options set the deadline. */
+      /** True if the caller or the worker's options set the deadline. */
       readonly hasOwnDeadline: boolean;
       readonly deadlineMs: number;
       readonly wantsFrame?: boolean;
@@ -45,8 +45,9 @@ export class PendingCall {
   }
 
   /**
-   * Moves the deadline to the maximum, unless it was set on this side. A svc engine answers every call at its deadline.
-   * The function may have registered its own deadline, so this side's default must not expire first.
+   * Moves the deadline to the maximum, unless the caller or the worker's options set it. A svc engine ends every call
+   * at its deadline, and the deadline may be one with which the function is registered. The default deadline of this
+   * side must not expire before that.
    */
   leaveDeadlineToEngine(): void {
     if (this.#hasOwnDeadline) return;
@@ -73,15 +74,15 @@ export class PendingCall {
 }
 
 /**
- * The calls of this worker without an answer: sent calls by id, and calls that wait for the connection, in order.
- * Deadlines need no timer per call: `earliestDeadlineMs` says when `takeExpired` has work to do next.
+ * The calls of this worker that have not ended: sent calls by id, and calls that wait for the connection, in order.
+ * There is no timer per call: `earliestDeadlineMs` is the time at which `takeExpired` must be called next.
  */
 export class PendingCalls {
   readonly #sent = new Map<string, PendingCall>();
   readonly #waiting = new Set<PendingCall>();
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
 
-  /** Not later than the first deadline. May be earlier, since calls that end do not change it. */
+  /** A time at or before the first deadline. It may be too early, because it is not changed when a call ends. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
   }
@@ -122,7 +123,7 @@ export class PendingCalls {
       this.#sent.delete(call.invocationId);
   }
 
-  /** Removes and returns the calls that wait for the connection, in the order they were made. */
+  /** Removes and returns the calls that wait for the connection, in the order in which they were made. */
   takeWaiting(): readonly PendingCall[] {
     const calls = [...this.#waiting];
     this.#waiting.clear();

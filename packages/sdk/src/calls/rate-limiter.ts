@@ -8,7 +8,7 @@ export class RateLimiter {
     this.#perSecond = perSecond;
   }
 
-  /** Returns false if the limit is reached. `nowMs` is the time of a monotonic clock. */
+  /** Counts an event. Returns false if the limit is reached. `nowMs` is the time of a monotonic clock. */
   take(nowMs: number): boolean {
     if (nowMs - this.#since >= 1_000) {
       this.#since = nowMs;

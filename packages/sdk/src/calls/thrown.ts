@@ -1,8 +1,9 @@
 import { CallError } from "@svc-runtime/protocol/client";
 
 /**
- * Converts a thrown value to a CallError. The message of an Error subclass begins with its name, e.g. `TypeError: x is
- * not a function`, unless the error has a code. Reading the thrown value may itself throw (a proxy, a getter).
+ * Converts a thrown value to a CallError. If the value is an instance of a subclass of Error without a code, the
+ * message begins with its name, for example `TypeError: x is not a function`. Reading the thrown value may itself throw
+ * (a proxy, a getter).
  */
 export function callErrorFrom(thrown: unknown): CallError {
   try {

@@ -3,10 +3,10 @@ import type { ChannelItem, ChannelSocket, ChannelSocketEvents, OpenChannelSocket
 
 const OPEN = 1;
 const CLOSED = 3;
-/** Pages may close with 1000 and with codes from 3000 on. This code means that the channel was aborted. */
+/** Close code for an aborted channel. Pages may close only with 1000 and with codes from 3000 on. */
 const CLOSE_ABORTED = 4000;
 const CLOSE_ABNORMAL = 1006;
-/** The platform has no event for a drained buffer, so it is polled. */
+/** Interval of the checks for an empty buffer, in milliseconds. The platform has no event for that. */
 const POLL_EVERY_MS = 5;
 
 /**
@@ -31,8 +31,8 @@ class BrowserChannelSocket implements ChannelSocket {
     socket.addEventListener("message", ({ data }) => {
       if (!this.#ended) events.item(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
     });
-    // `close` always follows. Tests use `ws` as the platform's WebSocket: there, an error without a listener ends the
-    // process.
+    // The event `close` always follows, so errors are ignored here. The listener is needed because tests use `ws` as
+    // the platform's WebSocket, and there an error without a listener ends the process.
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", ({ code, reason }) => this.#end(code ?? CLOSE_ABNORMAL, reason ?? ""));
   }
@@ -60,8 +60,8 @@ class BrowserChannelSocket implements ChannelSocket {
   }
 
   /**
-   * The platform cannot destroy a socket, so this reports the end at once and lets the closing handshake run on its
-   * own.
+   * The platform cannot destroy a socket. So this reports the end at once, and the closing handshake continues without
+   * being awaited.
    */
   terminate(): void {
     this.#socket.close(CLOSE_ABORTED, "aborted");

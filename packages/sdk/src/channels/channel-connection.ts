@@ -12,11 +12,11 @@ import { HANDSHAKE_TIMEOUT_MS, IDLE_LIMIT_MS, PING_EVERY_MS } from "./limits.ts"
 export interface ChannelConnectionEvents {
   opened?(): void;
   item?(item: ChannelItem): void;
-  /** Called once. Undefined if the stream ended normally. */
+  /** Called once. `error` is undefined if the stream ended normally. */
   ended(error: CallError | undefined): void;
 }
 
-/** The only connection that a channel end makes: opened at first use, never reopened. */
+/** The connection of a channel end. There is only one: it is opened when the end is first used, and never reopened. */
 export class ChannelConnection implements OpenEnd {
   readonly ref: ChannelRef;
   #closed: Promise<void> | undefined;
@@ -38,7 +38,10 @@ export class ChannelConnection implements OpenEnd {
     this.#events = events;
   }
 
-  /** Resolves when the connection has ended. Created at first use: most ends are never connected. */
+  /**
+   * Resolves when the connection has ended. The promise is created only when it is read, because most ends are never
+   * connected.
+   */
   get closed(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
       if (this.#state === "ended") resolve();
@@ -52,7 +55,7 @@ export class ChannelConnection implements OpenEnd {
     return this.#state === "open" ? this.#socket : undefined;
   }
 
-  /** Connects at the first call. `opened` or `ended` follows. */
+  /** Connects, if this is the first call. `opened` or `ended` is called later. */
   start(): void {
     if (this.#state !== "idle") return;
     const refusal = this.#host.refusal();
@@ -109,14 +112,14 @@ export class ChannelConnection implements OpenEnd {
   }
 
   /**
-   * Pings from now on, and aborts when nothing is received for a minute. Not for writers: an engine that applies
-   * backpressure to a writer reads no pings.
+   * Begins to send pings, and aborts when nothing is received for a minute. It is for readers only: an engine that
+   * applies backpressure to a writer does not read the writer's pings.
    */
   watch(): void {
     const socket = this.socket;
     if (socket?.ping === undefined) return;
     this.#cancelTimer = this.#host.clock.after(PING_EVERY_MS, () => {
-      // Nothing can be received while the socket is paused.
+      // A paused socket receives nothing, so the pause counts as a sign of life.
       if (this.#isPaused) this.#received();
       else if (this.#host.clock.monotonicMs() - this.#lastReceivedMs >= IDLE_LIMIT_MS) {
         this.breakOff(this.closedError(`nothing was received from the engine for ${IDLE_LIMIT_MS} ms`));
@@ -144,7 +147,7 @@ export class ChannelConnection implements OpenEnd {
 
   // --- ends ---
 
-  /** Closes normally, after everything that was sent. `ended` follows when the other side has confirmed. */
+  /** Closes normally, after everything that was sent. `ended` is called when the other side has confirmed. */
   close(): void {
     if (this.#state === "open") {
       this.#isPaused = false;
@@ -165,7 +168,7 @@ export class ChannelConnection implements OpenEnd {
   }
 }
 
-/** Returns the error of an end whose channel did not end normally. */
+/** Returns the error for an end whose channel did not end normally. */
 export function channelClosed(ref: ChannelRef, reason: string, code?: number): CallError {
   const end = ref.direction === "read" ? "reader" : "writer";
   return new CallError("channel_closed", `the ${end} of channel ${ref.channel_id} failed: ${reason}`, {
@@ -178,7 +181,7 @@ export function channelClosed(ref: ChannelRef, reason: string, code?: number): C
   });
 }
 
-/** Returns the address of an end: the engine's address, with its credentials and without its query. */
+/** Returns the address of an end. It is the engine's address with its credentials, but without its query. */
 export function channelAddress(base: string, ref: ChannelRef): string {
   const url = new URL(base);
   url.search = "";

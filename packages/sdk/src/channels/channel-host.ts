@@ -3,22 +3,22 @@ import type { Clock } from "../clock.ts";
 import type { OnDemand } from "../on-demand.ts";
 import type { ChannelItem } from "./channel-socket.ts";
 
-/** The ref of a reader. */
+/** Reference to a reader. */
 export interface ReadRef extends ChannelRef {
   readonly direction: "read";
 }
 
-/** The ref of a writer. */
+/** Reference to a writer. */
 export interface WriteRef extends ChannelRef {
   readonly direction: "write";
 }
 
 export interface CollectOptions {
-  /** Maximum number of bytes. More reject with `payload_too_large`. Default 16 MiB. */
+  /** Maximum number of bytes. If there are more, the method rejects with `payload_too_large`. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
 }
 
-/** The worker's view of a connected end. */
+/** The members of a connected end that the worker uses. */
 export interface OpenEnd {
   readonly closed: Promise<void>;
   breakOff(error: CallError): void;
@@ -29,17 +29,18 @@ export interface ChannelHost {
   /** The engine's address, as given to `connect`. */
   readonly address: string;
   readonly clock: Clock;
-  /** Returns the stream of an end, which is created at its first use. */
+  /** Returns the stream of an end. It is created when it is first used. */
   streamOf<Stream>(create: (streams: ChannelStreams) => Stream): OnDemand<ChannelStreams, Stream>;
-  /** Returns why no end may be connected any more, or undefined. */
+  /** Returns the reason why no more ends may be connected. Returns undefined if they may. */
   refusal(): CallError | undefined;
   /**
-   * Tracks a connected end until the returned function is called. The shutdown of the worker aborts the remaining ends.
+   * Tracks a connected end until the returned function is called. When the worker shuts down, it aborts the ends that
+   * are still tracked.
    */
   track(end: OpenEnd): () => void;
 }
 
-/** A reader's connection and the items that were not read yet. The methods are those of the reader. */
+/** A reader's connection and its unread items. The methods are those of the reader. */
 export interface ReaderStream {
   read(): Promise<ChannelItem | undefined>;
   bytes(options: CollectOptions | undefined): Promise<Uint8Array>;
@@ -49,7 +50,7 @@ export interface ReaderStream {
   breakOff(error: CallError): void;
 }
 
-/** A writer's connection and the writes that are not done yet. The methods are those of the writer. */
+/** A writer's connection and its unfinished writes. The methods are those of the writer. */
 export interface WriterStream {
   write(bytes: Uint8Array): Promise<void>;
   send(text: string): Promise<void>;

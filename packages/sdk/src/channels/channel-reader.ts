@@ -4,15 +4,16 @@ import type { ChannelHost, ChannelStreams, CollectOptions, ReaderStream, ReadRef
 import { bytesOf, type ChannelItem } from "./channel-socket.ts";
 
 /**
- * The reader of a channel: receives the writer's items in order, each once. Connects at the first read, which includes
- * a read of `stream`, `text()` and so on. Until then it may be passed on in a payload or a result.
+ * The reader of a channel. It receives the writer's items in order, each once. It connects at the first read, which may
+ * also be a read of `stream`, `text()` and so on. Before that, it may be passed on in a payload or a result.
  *
- * If the channel fails before its writer ended it, reads reject with `channel_closed`, after the items that arrived.
+ * If the channel fails before its writer has ended it, reads first return the items that arrived, and then reject with
+ * `channel_closed`.
  */
 export class ChannelReader implements AsyncIterable<ChannelItem> {
-  /** Identifies this end in payloads. Its owner may read the channel, once. */
+  /** Identifies this end in payloads. A worker that has it may read the channel, once. */
   readonly ref: ReadRef;
-  /** Created at first use: every HTTP request has two ends, and most handlers use neither. */
+  /** Created when it is first used, because every HTTP request has two ends and most handlers use neither. */
   readonly #reading: OnDemand<ChannelStreams, ReaderStream>;
   #stream: ReadableStream<Uint8Array> | undefined;
 
@@ -27,8 +28,9 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
   }
 
   /**
-   * Returns the next item: strings as sent, bytes as frames of up to 64 KiB. Undefined after the writer ended the
-   * channel, and after `cancel`. Only one read at a time: a concurrent read rejects with TypeError.
+   * Returns the next item: a string as it was sent, or bytes in frames of up to 64 KiB. Returns undefined after the
+   * writer has ended the channel, and after `cancel`. Only one read may be in progress. A concurrent read rejects with
+   * TypeError.
    */
   read(): Promise<ChannelItem | undefined> {
     return this.#reading.use((stream) => stream.read());
@@ -43,24 +45,24 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     }
   }
 
-  /** Reads to the end and returns bytes. Strings are encoded as UTF-8. */
+  /** Reads up to the end and returns bytes. Strings are encoded as UTF-8. */
   bytes(options?: CollectOptions): Promise<Uint8Array> {
     return this.#reading.use((stream) => stream.bytes(options));
   }
 
-  /** Reads to the end and returns a string. Rejects with `invalid_input` if the bytes are not UTF-8. */
+  /** Reads up to the end and returns a string. Rejects with `invalid_input` if the bytes are not UTF-8. */
   text(options?: CollectOptions): Promise<string> {
     return this.#reading.use((stream) => stream.text(options));
   }
 
-  /** Reads to the end and parses JSON. Rejects with `invalid_json` if it is not JSON. */
+  /** Reads up to the end and parses JSON. Rejects with `invalid_json` if the content is not JSON. */
   json<Value = unknown>(options?: CollectOptions): Promise<Value> {
     return this.#reading.use((stream) => stream.json<Value>(options));
   }
 
   /**
-   * The channel as a web stream of bytes, with strings as UTF-8. Always the same object. For a Node stream use
-   * `Readable.from(reader)`.
+   * The channel as a web stream of bytes. Strings are encoded as UTF-8. It is always the same object. To get a Node
+   * stream, use `Readable.from(reader)`.
    */
   get stream(): ReadableStream<Uint8Array> {
     this.#stream ??= new ReadableStream<Uint8Array>(
@@ -78,14 +80,14 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
   }
 
   /**
-   * Stops reading: unread items are dropped and the writer is notified. Has no effect on a channel that was never
-   * connected.
+   * Stops reading. Unread items are dropped and the writer is notified. If the channel was never connected, this has no
+   * effect.
    */
   cancel(): void {
     this.#reading.whenCreated((stream) => stream.cancel());
   }
 
-  /** Internal: the call that this end came with was cancelled. */
+  /** Internal: called when the call in whose payload this end arrived was cancelled. */
   breakOff(error: CallError): void {
     this.#reading.whenCreated((stream) => stream.breakOff(error));
   }

@@ -1,8 +1,11 @@
 import type { ChannelRef } from "@svc-runtime/protocol/client";
 
-/** Whether the value is an object with its own string members `channel_id` and `access_key` and a direction. */
+/**
+ * Returns true if the value is an object with the own string members `channel_id` and `access_key`, and with a valid
+ * direction.
+ */
 export function isChannelRef(value: unknown): value is ChannelRef {
-  // This check is enough for nearly every object.
+  // This fast check already rejects nearly every object that is not a reference.
   if (typeof value !== "object" || value === null || !("access_key" in value)) return false;
   const own = (name: string): unknown =>
     Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;

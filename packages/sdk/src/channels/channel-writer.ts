@@ -5,13 +5,14 @@ import type { ChannelItem } from "./channel-socket.ts";
 import { MAX_WAITING_BYTES, tooMuchUnsent } from "./waiting-writes.ts";
 
 /**
- * The writer of a channel. Connects at the first write. Until then it may be passed on in a payload or a result. Writes
- * are sent in the order they were made. After the reader has disconnected everything rejects with `channel_closed`.
+ * The writer of a channel. It connects at the first write. Before that, it may be passed on in a payload or a result.
+ * Items are sent in the order in which they are written. After the reader has disconnected, all methods reject with
+ * `channel_closed`.
  */
 export class ChannelWriter {
-  /** Identifies this end in payloads. Its owner may write the channel, once. */
+  /** Identifies this end in payloads. A worker that has it may write to the channel, once. */
   readonly ref: WriteRef;
-  /** Created at first use: every HTTP request has two ends, and most handlers use neither. */
+  /** Created when it is first used, because every HTTP request has two ends and most handlers use neither. */
   readonly #writing: OnDemand<ChannelStreams, WriterStream>;
   #wasUsed = false;
   /** Bytes of writes that were made before the stream existed. */
@@ -25,7 +26,7 @@ export class ChannelWriter {
     this.#writing = host.streamOf(({ writer }) => writer(host, ref));
   }
 
-  /** Internal: whether the handler used it. */
+  /** Internal: true if the handler used the writer. */
   get wasUsed(): boolean {
     return this.#wasUsed || this.#stream !== undefined;
   }
@@ -35,10 +36,10 @@ export class ChannelWriter {
   }
 
   /**
-   * Writes bytes, split into items of up to 65,536 bytes. Resolves when at most 256 KiB of them are unsent, so a caller
-   * that awaits each write is as fast as the reader. Do not change the bytes before. Rejects with `channel_closed` if
-   * the reader disconnected or accepts nothing for 5 minutes, and with `overloaded` if over 64 MiB of earlier writes
-   * are unsent.
+   * Writes bytes, split into items of up to 65,536 bytes. Resolves when at most 256 KiB are unsent, so a caller that
+   * awaits each write is as fast as the reader. Do not change the bytes before it resolves. Rejects with
+   * `channel_closed` if the reader disconnected or accepts nothing for 5 minutes. Rejects with `overloaded` if over 64
+   * MiB of earlier writes are unsent.
    */
   write(bytes: Uint8Array): Promise<void> {
     if (!(bytes instanceof Uint8Array))
@@ -46,16 +47,16 @@ export class ChannelWriter {
     return this.#use((stream) => stream.write(bytes), bytes.length);
   }
 
-  /** Writes one string item of up to 16 MiB. Otherwise as `write`. */
+  /** Writes one string item of up to 16 MiB. In all other respects, it is like `write`. */
   send(text: string): Promise<void> {
     if (typeof text !== "string") return Promise.reject(new TypeError("send takes a string; write takes bytes"));
     return this.#use((stream) => stream.send(text), text.length);
   }
 
   /**
-   * Ends the channel: the reader receives what was written, then the end. Resolves when the engine has accepted
-   * everything. Rejects with `channel_closed` if it did not. Connects an unused channel, so that its reader receives
-   * the end. Further calls return the same promise.
+   * Ends the channel. The reader receives the written items, then the end. Resolves when the engine has accepted all of
+   * them; rejects with `channel_closed` if it did not. If the writer was not used before, it connects now, so that its
+   * reader receives the end. Further calls return the same promise.
    */
   end(): Promise<void> {
     this.#end ??= this.#use((stream) => stream.end(), 0);
@@ -63,14 +64,14 @@ export class ChannelWriter {
   }
 
   /**
-   * Aborts the channel: its reader fails with `channel_closed` instead of a normal end. Has no effect on a channel that
-   * was never connected.
+   * Aborts the channel. Its reader fails with `channel_closed` instead of a normal end. If the channel was never
+   * connected, this has no effect.
    */
   abort(reason = "aborted by its writer"): void {
     this.#writing.whenCreated((stream) => stream.abort(reason));
   }
 
-  /** The channel as a web stream of bytes and strings, each string as one item. Always the same object. */
+  /** The channel as a web stream of bytes and strings. Each string is one item. It is always the same object. */
   get stream(): WritableStream<ChannelItem> {
     this.#stream ??= new WritableStream<ChannelItem>({
       write: (chunk) => (typeof chunk === "string" ? this.send(chunk) : this.write(chunk)),
@@ -80,7 +81,7 @@ export class ChannelWriter {
     return this.#stream;
   }
 
-  /** Internal: the call that this end came with was cancelled. */
+  /** Internal: called when the call in whose payload this end arrived was cancelled. */
   breakOff(error: CallError): void {
     this.#writing.whenCreated((stream) => stream.breakOff(error));
   }

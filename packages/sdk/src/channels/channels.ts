@@ -14,7 +14,10 @@ export interface ChannelOptions {
 
 export const channelOptions = optionNames("createChannel", ["bufferItems"]);
 
-/** Both ends of a new channel. Use an end here, or pass it on in a payload or a result and use it there. Never both. */
+/**
+ * Both ends of a new channel. An end may be used here, or it may be passed on in a payload or a result and used by its
+ * receiver, but not both.
+ */
 export interface Channel {
   readonly reader: ChannelReader;
   readonly writer: ChannelWriter;
@@ -28,12 +31,15 @@ export class Channels implements ChannelHost {
   readonly #address: () => string;
   readonly #streams: Part<ChannelStreams>;
   readonly #open = new Set<OpenEnd>();
-  /** Resolve when the first actions of ends whose part of the SDK is being loaded have run. */
+  /**
+   * One promise for each end that is loading the part of the SDK that it needs. It resolves when the end's first
+   * actions have run.
+   */
   readonly #loading = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(options: {
-    /** Returns the engine's address: that of the connection, which may change. */
+    /** Returns the engine's address. It may change, because it is that of the current connection. */
     readonly address: () => string;
     readonly streams: Part<ChannelStreams>;
     readonly clock: Clock;
@@ -67,7 +73,7 @@ export class Channels implements ChannelHost {
     };
   }
 
-  /** Returns both ends of the channel in the engine's answer. */
+  /** Returns both ends of the channel that the engine's result describes. */
   created(answer: unknown): Channel {
     const { reader, writer } = (typeof answer === "object" && answer !== null ? answer : {}) as Readonly<
       Record<string, unknown>
@@ -83,9 +89,9 @@ export class Channels implements ChannelHost {
   }
 
   /**
-   * Returns the end for a ref.
+   * Returns the end for a reference.
    *
-   * @throws TypeError for a value that is not a ref.
+   * @throws TypeError for a value that is not a reference.
    */
   end(ref: ChannelRef): ChannelReader | ChannelWriter {
     if (!isChannelRef(ref))
@@ -101,7 +107,10 @@ export class Channels implements ChannelHost {
       : new ChannelWriter(this, { channel_id, access_key, direction });
   }
 
-  /** Returns one promise per connected end, which resolves when it is closed, and per end that is about to connect. */
+  /**
+   * Returns one promise for each connected end, which resolves when the end is closed. Also returns the promises of
+   * ends that are about to connect.
+   */
   ends(): readonly Promise<void>[] {
     return [...[...this.#open].map(({ closed }) => closed), ...this.#loading];
   }

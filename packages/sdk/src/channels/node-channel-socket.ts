@@ -3,7 +3,10 @@ import { type ClientOptions, type RawData, WebSocket } from "ws";
 import type { ChannelItem, ChannelSocket, ChannelSocketEvents, OpenChannelSocket } from "./channel-socket.ts";
 import { STALL_LIMIT_MS } from "./limits.ts";
 
-/** The types of `ws` lack this option. Without it a close is terminated after 30 s, however slow the reader is. */
+/**
+ * An option of `ws` that its types lack. Without it, `ws` terminates a socket 30 s after the start of the closing
+ * handshake, even if a slow reader is still receiving.
+ */
 interface Options extends ClientOptions {
   readonly closeTimeout: number;
 }
@@ -31,7 +34,7 @@ class NodeChannelSocket implements ChannelSocket {
     );
     this.#socket.on("ping", () => events.alive());
     this.#socket.on("pong", () => events.alive());
-    // `close` always follows. The error only gives the reason.
+    // The event `close` always follows. The error only provides the reason.
     this.#socket.on("error", (error) => {
       this.#problem = error.message || ("code" in error ? String(error.code) : error.name);
     });
@@ -88,7 +91,7 @@ class NodeChannelSocket implements ChannelSocket {
 
   close(): void {
     this.#socket.close(1000);
-    // A paused socket would not receive the other side's close frame.
+    // The socket is resumed, because a paused one would not receive the other side's close frame.
     this.#socket.resume();
   }
 

@@ -14,11 +14,11 @@ const collectOptions = optionNames("a channel's reader", ["maxBytes"]);
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The connection of a channel's reader and the items that were not read yet. */
+/** The connection of a channel's reader, and its unread items. */
 export class ReadingStream implements ReaderStream, AsyncIterable<ChannelItem> {
   readonly #connection: ChannelConnection;
   #items: ChannelItem[] = [];
-  /** Items before this index are read. The array is truncated from time to time. */
+  /** Number of items at the start of the array that were read. They are removed from the array from time to time. */
   #head = 0;
   #bytes = 0;
   #isPaused = false;
@@ -148,7 +148,7 @@ export class ReadingStream implements ReaderStream, AsyncIterable<ChannelItem> {
   }
 
   #onEnded(error: CallError | undefined): void {
-    // After a cancel the end is of no interest.
+    // After a cancel, it does not matter how the connection ends.
     if (this.#ended) return;
     this.#ended = true;
     this.#error = error;

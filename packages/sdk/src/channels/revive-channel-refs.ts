@@ -4,7 +4,7 @@ import { isChannelRef } from "./channel-refs.ts";
 import type { ChannelWriter } from "./channel-writer.ts";
 import type { Channels } from "./channels.ts";
 
-/** Returns the payload with every ref replaced by an end, and those ends. */
+/** Returns the payload with an end in place of each channel reference, and the list of these ends. */
 export function reviveChannelRefs(
   payload: unknown,
   channels: Pick<Channels, "end">,
@@ -19,16 +19,16 @@ export function reviveChannelRefs(
 }
 
 /**
- * Whether JSON text may contain a ref. Far cheaper than a search in the parsed value. Misses a member name with
- * escapes, but no JSON writer escapes letters.
+ * Returns true if JSON text may contain a channel reference. This is far faster than a search in the parsed value. It
+ * does not find a member name that is written with escapes, but no JSON library escapes letters.
  */
 export function mayHoldChannelRefs(json: string): boolean {
   return json.includes('"access_key"');
 }
 
 /**
- * Replaces every ref inside a parsed JSON value, in place, up to the maximum depth of frames. Returns the value, or its
- * replacement if the value itself is a ref.
+ * Replaces each channel reference inside a parsed JSON value, in place, up to the maximum depth of frames. Returns the
+ * value, or its replacement if the value itself is a reference.
  */
 function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => object, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -37,7 +37,7 @@ function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => object, 
   for (const key of Object.keys(value)) {
     const before = (value as Readonly<Record<string, unknown>>)[key];
     const after = replaceChannelRefs(before, endOf, depth + 1);
-    // Defines the member instead of assigning it: its name may be `__proto__`.
+    // Uses defineProperty instead of an assignment, because the member may be named `__proto__`.
     if (after !== before)
       Object.defineProperty(value, key, { value: after, writable: true, enumerable: true, configurable: true });
   }

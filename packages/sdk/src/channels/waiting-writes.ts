@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol/client";
 
-/** Maximum bytes of pending writes. Above it further writes fail with `overloaded`. */
+/** Maximum number of bytes of pending writes. If there are more, further writes fail with `overloaded`. */
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Returns the error for a write above the limit of pending writes. */

@@ -8,8 +8,8 @@ import { MAX_WAITING_BYTES, tooMuchUnsent } from "./waiting-writes.ts";
 
 const encoder = new TextEncoder();
 /**
- * Number of sends between two yields to the event loop. While the system accepts data at once, a loop of awaited writes
- * would never let anything else run, not even the event that the reader disconnected.
+ * Number of sends between two yields to the event loop. Yields are needed because, while the operating system accepts
+ * data at once, a loop of awaited writes never lets other work run, not even the event that the reader disconnected.
  */
 const SENDS_BETWEEN_YIELDS = 64;
 
@@ -21,16 +21,16 @@ function yieldToEventLoop(): Promise<void> {
   });
 }
 
-/** The connection of a channel's writer and the writes that are not done yet. */
+/** The connection of a channel's writer, and its unfinished writes. */
 export class WritingStream implements WriterStream {
   readonly #clock: Clock;
   readonly #connection: ChannelConnection;
-  /** Resolves when the writes made so far are done. Never rejects. */
+  /** Resolves when all writes so far are done. It never rejects. */
   #tail: Promise<void> | undefined;
   #waitingBytes = 0;
   #sends = 0;
   #isOver = false;
-  /** Whether this side closed first, so that a normal end is the answer to it. */
+  /** True if this side closed the channel first, so that a normal end is the other side's response to that. */
   #hasClosed = false;
   #error: CallError | undefined;
   #opened: Promise<void> | undefined;
@@ -103,7 +103,7 @@ export class WritingStream implements WriterStream {
   }
 
   async #socket(): Promise<ChannelSocket> {
-    // A channel that was aborted before never connects.
+    // A channel that was aborted before it connected never connects.
     if (this.#error !== undefined) throw this.#error;
     this.#opened ??= new Promise((resolve) => {
       this.#onOpened = resolve;
@@ -125,7 +125,7 @@ export class WritingStream implements WriterStream {
     if (socket.bufferedBytes > MAX_SENDING_BYTES) await this.#drain(socket, MAX_SENDING_BYTES);
   }
 
-  /** Waits until at most `limitBytes` bytes are buffered. Aborts the channel if nothing was sent for 5 minutes. */
+  /** Waits until at most `limitBytes` bytes are buffered. Aborts the channel if nothing is sent for 5 minutes. */
   async #drain(socket: ChannelSocket, limitBytes: number): Promise<void> {
     while (socket.bufferedBytes > limitBytes) {
       const before = socket.bufferedBytes;
@@ -159,7 +159,7 @@ export class WritingStream implements WriterStream {
   }
 
   #onEnded(error: CallError | undefined): void {
-    // A normal end that this side did not start: the reader disconnected.
+    // If this side did not close the channel, a normal end means that the reader disconnected.
     this.#error = error ?? (this.#hasClosed ? undefined : this.#closedError("the reader disconnected"));
     this.#isOver = true;
     this.#onOpened?.();

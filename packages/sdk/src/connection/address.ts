@@ -5,10 +5,11 @@ export const DEFAULT_ADDRESS = "ws://localhost:49134";
 export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
 
 /**
- * Returns the engine's address: the argument, else the environment variable `SVC_URL`, else `ws://localhost:49134`.
- * Both may list the addresses of several engines of a cluster, separated by commas.
+ * Returns the engine's addresses. They come from the argument, or from the environment variable `SVC_URL` if there is
+ * no argument. If neither is given, the address is `ws://localhost:49134`. Both may list the addresses of several
+ * engines of a cluster, separated by commas.
  *
- * @throws TypeError if one of them is not a ws:// or wss:// URL.
+ * @throws TypeError if an address is not a ws:// or wss:// URL.
  */
 export function resolveAddresses(argument: string | undefined, fromEnvironment: string | undefined): readonly string[] {
   const [given, source] = pick(argument, fromEnvironment);
@@ -21,7 +22,7 @@ export function resolveAddresses(argument: string | undefined, fromEnvironment: 
 /**
  * Returns `url` (default `ws://localhost:3112`) with the members of `query` added.
  *
- * @throws TypeError if it is not a ws:// or wss:// URL.
+ * @throws TypeError if `url` is not a ws:// or wss:// URL.
  */
 export function streamsAddress(url: string | undefined, query: Readonly<Record<string, string>> = {}): string {
   const address = url ?? DEFAULT_STREAMS_ADDRESS;
@@ -36,20 +37,20 @@ function checkAddress(address: string, source: string, example: string): void {
   try {
     url = new URL(address);
   } catch {
-    // Not passed on: the error contains the whole address.
+    // The error is not passed on, because it contains the whole address, which may have a password.
   }
-  // A comma in the host name: a further address that does not begin with ws://.
+  // A comma in the host name means that a further address follows which does not begin with ws://.
   if (url === undefined || url.hostname.includes(","))
     throw new TypeError(
       `${source} is not a URL: "${shownPart(address)}"; give it as ${example}, each of several with ws:// or wss://`,
     );
   if (url.protocol !== "ws:" && url.protocol !== "wss:")
     throw new TypeError(`${source} must begin with ws:// or wss://; give it as ${example}`);
-  // WebSocket clients reject a fragment too, but with an unclear error.
+  // WebSocket clients also reject a URL with a fragment, but with an unclear error.
   if (url.hash !== "") throw new TypeError(`${source} must not contain a #fragment`);
 }
 
-/** Returns a text that is not a URL, up to what may be credentials or a query. */
+/** Returns the start of a text that is not a URL. It ends before the part that may be a password or a query. */
 function shownPart(text: string): string {
   return text.includes("@") ? MASK : text.replace(/(:(?!\/)|[?#]).*/s, `$1${MASK}`);
 }

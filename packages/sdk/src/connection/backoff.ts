@@ -2,24 +2,24 @@ import { backoffMs } from "@svc-runtime/protocol/client";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 
 export interface ReconnectOptions {
-  /** Wait before the first retry, in milliseconds. Default 1,000. */
+  /** Pause before the first retry, in milliseconds. Default 1,000. */
   readonly initialDelayMs?: number | undefined;
-  /** Factor from one wait to the next. Default 2. */
+  /** Factor by which each pause is longer than the one before. Default 2. */
   readonly multiplier?: number | undefined;
-  /** Maximum wait in milliseconds, jitter included. Default 30,000. */
+  /** Maximum pause in milliseconds, including the jitter. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Random variation of each wait, as a fraction from 0 to 1. Default 0.3. */
+  /** Random variation of each pause, as a fraction from 0 to 1. Default 0.3. */
   readonly jitter?: number | undefined;
-  /** Failed attempts after which the worker gives up (state `failed`). Default: unlimited. */
+  /** Number of failed attempts after which the worker gives up (state `failed`). Default: unlimited. */
   readonly maxAttempts?: number | undefined;
 }
 
 const names = optionNames("reconnect", ["initialDelayMs", "multiplier", "maxDelayMs", "jitter", "maxAttempts"]);
 
-/** Maximum wait before an attempt at another address, in milliseconds. */
+/** Maximum pause before an attempt at another address, in milliseconds. */
 const SOON_MS = 100;
 
-/** Computes the wait before the next connection attempt. It grows with each attempt until `reset`. */
+/** Computes the pause before the next connection attempt. The pauses grow with each attempt, until `reset`. */
 export class Backoff {
   readonly #initialDelayMs: number;
   readonly #multiplier: number;
@@ -49,17 +49,20 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Attempts since the last reset. */
+  /** Number of attempts since the last reset. */
   get attempts(): number {
     return this.#attempts;
   }
 
-  /** Returns the wait before an attempt at another address, in milliseconds: short, but not the same for all workers. */
+  /**
+   * Returns the pause before an attempt at another address, in milliseconds. It is short. It is random, so that not all
+   * workers connect at the same time.
+   */
   soon(): number {
     return Math.round(this.#random() * SOON_MS);
   }
 
-  /** Returns the wait before the next attempt in milliseconds, or undefined if no attempt is left. */
+  /** Returns the pause before the next attempt in milliseconds. Returns undefined if no attempt is left. */
   next(): number | undefined {
     if (this.#attempts >= this.#maxAttempts) return undefined;
     this.#attempts++;

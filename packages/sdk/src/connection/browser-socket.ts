@@ -1,7 +1,10 @@
 import { tokenSubprotocols } from "@svc-runtime/protocol/client";
 import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 
-/** The parts of the platform's WebSocket that this package uses. Declared here, so that it builds without DOM types. */
+/**
+ * The parts of the platform's WebSocket that this package uses. They are declared here, so that the package builds
+ * without DOM types.
+ */
 export interface PlatformSocket {
   binaryType: string;
   readonly readyState: number;
@@ -20,8 +23,9 @@ type PlatformConstructor = new (address: string, protocols: readonly string[]) =
 const decoder = new TextDecoder();
 
 /**
- * Opens sockets with the platform's WebSocket, which can neither ping nor set headers. The token (`token`, else the
- * password in the address) is sent as a subprotocol, since browsers do not send an address's credentials.
+ * Opens sockets with the platform's WebSocket, which can neither ping nor set headers. The token is sent as a
+ * subprotocol, because browsers do not send an address's credentials. It is `token`; if that is undefined, it is the
+ * password in the address.
  */
 export function browserSockets(token: string | undefined): OpenSocket {
   const given = token === undefined ? undefined : tokenSubprotocols(token);
@@ -32,7 +36,10 @@ export function browserSockets(token: string | undefined): OpenSocket {
   };
 }
 
-/** Opens a platform WebSocket without the address's credentials: some browsers reject addresses that contain them. */
+/**
+ * Opens a platform WebSocket. Removes the credentials from the address, because some browsers reject addresses with
+ * credentials.
+ */
 export function openPlatformSocket(address: string, protocols: readonly string[]): PlatformSocket {
   const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
   if (WebSocket === undefined)
@@ -61,8 +68,8 @@ class BrowserSocket implements Socket {
       if (!this.#ended)
         events.message(typeof event.data === "string" ? event.data : decoder.decode(event.data as ArrayBuffer));
     });
-    // `close` always follows, and the platform gives no details. Tests use `ws` as the platform's WebSocket: there, an
-    // error without a listener ends the process.
+    // The event `close` always follows, and the platform gives no details about errors. The listener is needed because
+    // tests use `ws` as the platform's WebSocket, and there an error without a listener ends the process.
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", (event) => {
       const reason = event.reason ?? "";
@@ -87,8 +94,8 @@ class BrowserSocket implements Socket {
   }
 
   /**
-   * The platform cannot destroy a socket, so this reports the end at once and lets the closing handshake run on its
-   * own.
+   * The platform cannot destroy a socket. So this reports the end at once, and the closing handshake continues without
+   * being awaited.
    */
   terminate(): void {
     this.#socket.close();

@@ -1,6 +1,9 @@
 import type { Socket, SocketEvents } from "./socket.ts";
 
-/** A socket that opens when `check` resolves, and closes with the error of `check` when it rejects. */
+/**
+ * A socket that opens only after the promise of `check` has resolved. If that promise rejects, the socket closes with
+ * its error.
+ */
 export class CheckedSocket implements Socket {
   readonly #events: SocketEvents;
   #socket: Socket | undefined;

@@ -7,55 +7,63 @@ import { LivenessCheck } from "./liveness-check.ts";
 import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 
 /**
- * `disconnected`: not started. `connecting`: the first attempt is in progress. `connected`: the engine has registered
- * this worker. `reconnecting`: the connection was lost or an attempt failed, and the next attempt is scheduled or in
- * progress. `failed`: no attempts are left. `closed`: the worker was shut down.
+ * State of a connection:
+ * - `disconnected`: it was not started.
+ * - `connecting`: the first attempt is in progress.
+ * - `connected`: the engine has registered this worker.
+ * - `reconnecting`: the connection was lost or an attempt failed; the next attempt is scheduled or in progress.
+ * - `failed`: no attempts are left.
+ * - `closed`: the worker was shut down.
  */
 export type ConnectionState = "disconnected" | "connecting" | "connected" | "reconnecting" | "failed" | "closed";
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** A connection that lasted this long counts as stable and resets the backoff. */
+/** A connection that lasted this long, in milliseconds, is stable and resets the backoff. */
 export const STABLE_AFTER_MS = 5000;
-/** Time limit of the closing handshake; then the socket is terminated. */
+/** Time limit of the closing handshake, in milliseconds. After it, the socket is terminated. */
 export const CLOSE_TIMEOUT_MS = 1000;
 
 export interface ConnectionEvents {
   opened(): void;
   message(text: string): void;
-  /** Called only after `opened`. */
+  /** Called when the connection is lost. It is called only after `opened`. */
   lost(): void;
   state(state: ConnectionState): void;
 }
 
 export interface ConnectionOptions {
   readonly address: string;
-  /** Addresses of further engines of the same cluster. After a loss the next one is tried at once. Default: none. */
+  /**
+   * Addresses of further engines of the same cluster. When the connection is lost, the next address is tried at once.
+   * Default: none.
+   */
   readonly further?: readonly string[] | undefined;
   readonly openSocket: OpenSocket;
   readonly clock: Clock;
   readonly backoff: Backoff;
   readonly logger: Logger;
   readonly events: ConnectionEvents;
-  /** Whether no attempt follows a close with this code. Default: an attempt always follows. */
+  /** Returns true if no attempt may follow a close with this code. By default, an attempt always follows. */
   readonly isFinal?: ((closeCode: number) => boolean) | undefined;
 }
 
 /**
- * Keeps one socket to the engine open: handshake timeout, heartbeat, and a new attempt after every close, clean or not.
+ * Keeps one socket to the engine open. It has a timeout for the handshake and a heartbeat, and makes a new attempt
+ * after each close.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #addresses: readonly string[];
-  /** Index of the address that is used or tried. */
+  /** Index of the address that is in use or that is being tried. */
   #at = 0;
-  /** Attempts at other addresses since the last wait, or since the connection was stable. */
+  /** Number of attempts at other addresses since the last pause, or since the connection was stable. */
   #soonAttempts = 0;
   #state: ConnectionState = "disconnected";
   #socket: Socket | undefined;
   #open = false;
   #wasConfirmed = false;
   #lastProblem = "";
-  /** Why this side drops the present socket. Empty if it does not. */
+  /** The reason why this side terminates the current socket. Empty if it does not. */
   #dropReason = "";
   #refusal: UpgradeRefusal | undefined;
   readonly #liveness: LivenessCheck;
@@ -76,22 +84,22 @@ export class Connection {
     return this.#state;
   }
 
-  /** Why the last attempt or connection ended. Empty before the first end. */
+  /** The reason why the last attempt or connection ended. Empty if none has ended. */
   get lastProblem(): string {
     return this.#lastProblem;
   }
 
-  /** The engine's refusal of the last attempt. Undefined if it did not refuse. */
+  /** The engine's refusal of the last attempt. Undefined if the engine did not refuse it. */
   get refusal(): UpgradeRefusal | undefined {
     return this.#refusal;
   }
 
-  /** Whether the engine ever registered this worker. */
+  /** True if the engine has ever registered this worker. */
   get wasConfirmed(): boolean {
     return this.#wasConfirmed;
   }
 
-  /** The address that is used or tried. */
+  /** The address that is in use or that is being tried. */
   get address(): string {
     return this.#addresses[this.#at] ?? this.#options.address;
   }
@@ -110,7 +118,7 @@ export class Connection {
     this.#attempt("connecting");
   }
 
-  /** Drops frames while no socket is open. The session sends none then. */
+  /** Sends a frame. Drops it if no socket is open; the session sends none then. */
   send(frame: string | Uint8Array): void {
     if (this.#open) this.#socket?.send(frame);
   }
@@ -119,7 +127,7 @@ export class Connection {
     return this.#socket?.flushed() ?? Promise.resolve();
   }
 
-  /** Called when the engine has registered this worker: the connection works. */
+  /** Must be called when the engine has registered this worker, which shows that the connection works. */
   confirmed(): void {
     if (!this.#open) return;
     this.#wasConfirmed = true;
@@ -127,14 +135,14 @@ export class Connection {
     this.#enter("connected");
   }
 
-  /** Terminates the socket, after which a new attempt follows. For an engine that stopped reading. */
+  /** Terminates the socket, so that a new attempt follows. It is used if the engine has stopped reading. */
   drop(reason: string): void {
     this.#dropReason = reason;
     this.#socket?.terminate();
   }
 
   /**
-   * Closes the connection without a new attempt. Resolves when the socket is closed, after one second at the latest.
+   * Closes the connection and makes no new attempt. Resolves when the socket is closed, after one second at the latest.
    */
   async stop(): Promise<void> {
     if (this.#state === "closed") return;
@@ -150,7 +158,7 @@ export class Connection {
     await closed;
   }
 
-  /** Closes the socket, with a handshake if it is open. An attempt at the next address follows. */
+  /** Closes the socket. If it is open, this begins with a closing handshake. An attempt at the next address follows. */
   leave(): void {
     const socket = this.#socket;
     this.#after(CLOSE_TIMEOUT_MS, () => socket?.terminate());
@@ -161,7 +169,7 @@ export class Connection {
   #attempt(state: "connecting" | "reconnecting"): void {
     const { openSocket } = this.#options;
     this.#enter(state);
-    // Set by the callbacks of this attempt's socket. No earlier socket exists here.
+    // The callbacks of this attempt's socket set this variable. At this point, no earlier socket exists.
     let closedWhileOpening: string | undefined;
     this.#dropReason = "";
     try {
@@ -189,7 +197,7 @@ export class Connection {
 
   #onOpened(): void {
     this.#cancelTimers();
-    // A stop during the handshake already terminates this socket.
+    // `stop` was called during the handshake and has already terminated this socket.
     if (this.#stopped !== undefined) return;
     this.#open = true;
     this.#lastProblem = "";
@@ -220,7 +228,7 @@ export class Connection {
       this.#stopped();
       return;
     }
-    // A listener of `lost` may have shut the worker down already.
+    // A listener of `lost` may have shut down the worker.
     if (this.#state === "closed") return;
     this.#scheduleRetry(code !== undefined && this.#options.isFinal?.(code) === true);
   }
@@ -241,7 +249,10 @@ export class Connection {
     this.#enter("reconnecting");
   }
 
-  /** Each other address is tried at once, but not again before a wait: engines that accept and close must not be flooded. */
+  /**
+   * Returns the pause before the next attempt. Each other address is tried almost at once, but only once before a
+   * longer pause, so that engines that accept and then close connections are not flooded.
+   */
   #nextDelayMs(): number | undefined {
     const { backoff } = this.#options;
     if (this.#soonAttempts < this.#addresses.length - 1) {
@@ -272,7 +283,7 @@ export class Connection {
     this.#timers.clear();
   }
 
-  /** An error of a listener must not reach the socket's event loop. */
+  /** Catches errors of listeners, because they must not reach the socket's event loop. */
   #guard(action: () => void): void {
     try {
       action();
@@ -282,7 +293,7 @@ export class Connection {
   }
 }
 
-/** Returns the error for a wait that ended without a connection. */
+/** Returns the error for a wait that ended because there was no connection. */
 export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
   const { shownAddress: address, refusal } = connection;

@@ -1,8 +1,9 @@
 import { isUuid, type MessageOf, nameProblem } from "@svc-runtime/protocol/client";
 import { isObject } from "../is-object.ts";
 
-// Messages of the engine besides calls and results. They are checked by hand and not by the protocol's schemas, because
-// a page that bundles this package would bundle the schema library too. control-messages.test.ts compares both.
+// Reads messages of the engine other than calls and results. They are checked here by hand instead of by the protocol's
+// schemas. The reason: a page that bundles this package would otherwise bundle the schema library too.
+// control-messages.test.ts compares these checks with the schemas.
 
 type ControlType =
   | "workerregistered"
@@ -17,7 +18,7 @@ type ControlType =
 export type ControlMessage = { [Type in ControlType]: MessageOf<Type> }[ControlType];
 
 const INVALID = Symbol("invalid");
-/** Returns the value as the protocol's schema does, or `INVALID`. */
+/** Returns the value in the same form as the protocol's schema does, or `INVALID`. */
 type Reader = (value: unknown) => unknown;
 
 const any: Reader = (value) => value;
@@ -27,7 +28,7 @@ const uuid: Reader = (value) => (typeof value === "string" && isUuid(value) ? va
 const status: Reader = (value) => (value === "active" || value === "inactive" || value === "error" ? value : INVALID);
 const record: Reader = (value) => (isObject(value) ? value : INVALID);
 
-/** On this wire null stands for an absent member. */
+/** Accepts null and undefined. On the wire, null means that the member is absent. */
 function optional(reader: Reader): Reader {
   return (value) => (value === undefined || value === null ? undefined : reader(value));
 }
@@ -74,7 +75,7 @@ export function isControlType(type: unknown): type is ControlType {
   return typeof type === "string" && Object.hasOwn(FIELDS, type);
 }
 
-/** Returns the message, or why it is malformed. */
+/** Returns the message, or a text that says why it is malformed. */
 export function readControlMessage(
   type: ControlType,
   members: Readonly<Record<string, unknown>>,

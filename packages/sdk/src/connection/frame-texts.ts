@@ -1,3 +1,3 @@
-// What is rarely needed about the text of a frame. A page loads it on demand.
+// Rarely needed functions that read the text of a frame. A page loads them on demand.
 export { memberTexts } from "@svc-runtime/protocol/json-text";
 export { readMalformedFrame } from "./malformed-frame.ts";

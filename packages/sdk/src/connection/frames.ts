@@ -1,18 +1,18 @@
 import { CallError, MAX_FRAME_BYTES, type WireError } from "@svc-runtime/protocol/client";
 
-// Frames of an SDK: the envelope comes first and the payload last (feature `payload_last`), so that the engine can read
-// the envelope and forward the payload without parsing it.
+// Frames that an SDK sends. The envelope comes first and the payload last (feature `payload_last`). So the engine can
+// read the envelope and forward the payload without parsing it.
 
 export interface CallFrameFields {
-  /** Absent if the caller wants no answer. */
+  /** Undefined if the caller wants no result. */
   readonly invocationId?: string | undefined;
   readonly functionId: string;
-  /** JSON text. */
+  /** Payload as JSON text. */
   readonly payload: string;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
   readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
-  /** JSON text. */
+  /** Metadata as JSON text. */
   readonly metadata?: string | undefined;
   readonly timeoutMs?: number | undefined;
 }
@@ -33,7 +33,10 @@ export function encodeFailure(invocationId: string, functionId: string, error: W
   return `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)},"error":${errorText(error)}}`;
 }
 
-/** A handler provides the details of its error. If JSON cannot represent them, the error is sent without them. */
+/**
+ * Returns the error as JSON text. The handler provides the details of its error. If they cannot be represented in JSON,
+ * they are omitted.
+ */
 function errorText(error: WireError): string {
   try {
     return JSON.stringify(error);
@@ -42,7 +45,7 @@ function errorText(error: WireError): string {
   }
 }
 
-/** Encodes the provider's answer to a binding. */
+/** Encodes the result of binding a trigger. The provider of the trigger type sends it. */
 export function encodeBindingResult(
   {
     id,
@@ -57,8 +60,8 @@ export function encodeBindingResult(
 const encoder = new TextEncoder();
 
 /**
- * Returns the error for a frame over the size limit, or undefined. The engine would close the connection for such a
- * frame.
+ * Returns an error if the frame is over the size limit, otherwise undefined. Without this check, the engine would close
+ * the connection because of the frame.
  */
 export function oversizeError(frame: string, what: string): CallError | undefined {
   // A string of n UTF-16 units has n to 3n bytes in UTF-8, so only long frames are measured.

@@ -3,10 +3,10 @@ import { isObject } from "../is-object.ts";
 import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
 import type { MalformedFrame } from "./malformed-frame.ts";
 
-/** A call that the engine sends to this worker. `accepted-call.ts` reads the rest of it. */
+/** A call that the engine sends to this worker. `accepted-call.ts` reads its other members. */
 export interface InboundCall {
   readonly type: "invokefunction";
-  /** Absent only from engines that expect no answer. */
+  /** Undefined only for engines that expect no result. */
   readonly invocationId: string | undefined;
   readonly functionId: string;
   /** Members of the message. */
@@ -15,7 +15,7 @@ export interface InboundCall {
   readonly frame: string;
 }
 
-/** The answer to a call that this worker made. */
+/** The result of a call that this worker made. */
 export interface InboundResult {
   readonly type: "invocationresult";
   readonly invocationId: string;
@@ -30,7 +30,7 @@ export type Inbound =
   | InboundResult
   | ControlMessage
   | { readonly type: "ignored" }
-  /** The frame is not JSON. Its end may say which call it belongs to. */
+  /** The frame is not JSON. Its end may contain the id of the call to which it belongs. */
   | { readonly type: "not_json"; readonly problem: string; readonly frame: string }
   | { readonly type: "malformed"; readonly problem: string; readonly call: MalformedFrame | undefined };
 
@@ -89,8 +89,8 @@ function optionalString(value: unknown): string | undefined {
 }
 
 /**
- * Reads an error in any form that engines ever sent. An error without code and message becomes `UNKNOWN`, as published
- * clients do.
+ * Reads an error in any form that an engine has ever sent. An error without code and message becomes `UNKNOWN`, as in
+ * published clients.
  */
 function wireErrorOf(value: unknown): WireError {
   if (isObject(value)) {

@@ -4,21 +4,30 @@ import { within } from "../shutdown.ts";
 import type { Connection } from "./connection.ts";
 import type { Session } from "./session.ts";
 
-/** Maximum time for which new calls wait at first for those in flight; then twice as long each time. */
+/**
+ * Maximum time for which new calls wait until the calls in flight have ended, in milliseconds. It applies to the first
+ * attempt to leave. For each further attempt it doubles.
+ */
 const FIRST_HOLD_MS = 500;
-/** Calls wait at most this long, so few deadlines pass and few calls wait at a time. */
+/** Upper limit for that time. It is short, so that few deadlines pass and few calls wait. */
 const MAX_HOLD_MS = 2_000;
-/** How often the deadlines of the calls that wait are looked at, in milliseconds. */
+/** Interval at which the deadlines of the calls in flight are checked, in milliseconds. */
 const LOOK_EVERY_MS = 10;
-/** An engine that is cut off from its cluster is left once in this time: the next one may be cut off, too. */
+/**
+ * Minimum time between two moves away from an engine that is cut off from its cluster, in milliseconds. The next engine
+ * may be cut off too.
+ */
 const LEAVE_AGAIN_MS = 300_000;
-/** It asks every second. This much later, it asks because it is cut off again. */
+/**
+ * An engine sends `draining` every second while it wants the worker to leave. After a pause of this length, in
+ * milliseconds, a message means that the engine is cut off again.
+ */
 const PAUSE_MS = 10_000;
 const DRAINING = '{"type":"draining"';
 
 /**
- * Leaves an engine for the next one, when it sends `draining`. Not in pages: there it would be loaded at the start, and
- * the engine closes their connections when they are idle.
+ * Moves to the next engine when the current one sends `draining`. It is not used in pages, because they would have to
+ * load this code at the start, and because the engine closes their connections when they are idle.
  */
 export class LeaveEngine {
   readonly #session: Session;
@@ -27,15 +36,18 @@ export class LeaveEngine {
   readonly #knowsOthers: boolean;
   readonly #clock: Clock;
   #holdMs = FIRST_HOLD_MS;
-  /** After calls waited in vain, none waits until then, on the monotonic clock: they wait at most half of the time. */
+  /**
+   * If calls waited but the worker could not leave, no calls wait until this time (monotonic clock). So calls wait for
+   * at most half of the time.
+   */
   #holdAgainAt = Number.NEGATIVE_INFINITY;
-  /** When an engine that is cut off is left whatever is in flight, on the monotonic clock. */
+  /** Time (monotonic clock) at which an engine that is cut off is left, even if calls are in flight. */
   #leaveAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
-  /** When the worker left an engine that was cut off, on the monotonic clock. */
+  /** Time (monotonic clock) at which the worker last left an engine that was cut off. */
   #leftCutOffAt = Number.NEGATIVE_INFINITY;
 
-  /** `others`: addresses of other engines. */
+  /** `others` returns the addresses of other engines. */
   constructor(
     session: Session,
     connection: Connection,
@@ -50,20 +62,23 @@ export class LeaveEngine {
     this.#clock = clock;
   }
 
-  /** Returns whether the frame is `draining`. All others are the session's. */
+  /** Returns true if the frame is a `draining` message. All other frames belong to the session. */
   takes(frame: string): boolean {
     if (!frame.startsWith(DRAINING)) return false;
     void this.#leave(withinMsOf(frame));
     return true;
   }
 
-  /** The worker shuts down: it stays, and no call waits any more. */
+  /** Called when the worker shuts down. It stays at this engine, and calls no longer wait. */
   stop(): void {
     this.#isStopped = true;
     this.#release();
   }
 
-  /** Leaves when no call is in flight. One that is cut off is left after `withinMs` in any case. Both ask again. */
+  /**
+   * Leaves the engine when no call is in flight. An engine that is cut off is left after `withinMs` in any case. If the
+   * worker cannot leave now, the engine sends `draining` again.
+   */
   async #leave(withinMs: number | undefined): Promise<void> {
     const session = this.#session;
     if (this.#isStopped || !this.#knowsOthers || !session.isOpen || session.isHolding) return;
@@ -73,11 +88,11 @@ export class LeaveEngine {
       if (now - this.#leaveAt > PAUSE_MS) this.#leaveAt = now + withinMs;
     }
     const leftMs = withinMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, this.#leaveAt - now);
-    // Running handlers may need calls of their own.
+    // While handlers run, new calls must not wait, because the handlers may need them.
     if (leftMs > 0 && (now < this.#holdAgainAt || this.#handlers.callEnds().length > 0)) return;
     session.isHolding = true;
     const areCallsOver = await this.#areCallsOver(Math.min(this.#holdMs, leftMs));
-    // Else the connection was lost meanwhile.
+    // If the session is no longer holding calls, the connection was lost meanwhile.
     if (!session.isOpen || !session.isHolding) return;
     const endedAt = this.#clock.monotonicMs();
     const isDue = withinMs !== undefined && endedAt >= this.#leaveAt;
@@ -93,13 +108,13 @@ export class LeaveEngine {
   }
 
   /**
-   * Resolves with whether the calls in flight are over. Waits for that at most for this time, and at most for half of
-   * the time that any call has left.
+   * Returns true if all calls in flight have ended. Waits for at most `holdMs`, and at most for half of the time that
+   * any of these calls has left.
    */
   async #areCallsOver(holdMs: number): Promise<boolean> {
     const session = this.#session;
     let areOver = false;
-    // All of them were sent: none waits on an open connection.
+    // All these calls were sent, because no call waits while the connection is open.
     const over = Promise.all(session.callEnds()).then(() => {
       areOver = true;
     });
@@ -107,7 +122,7 @@ export class LeaveEngine {
     for (;;) {
       const now = this.#clock.monotonicMs();
       const leftMs = session.nextDeadlineMs - now;
-      // Those whose time is over are about to end.
+      // Calls whose deadline has passed are about to end, so they are not considered.
       if (leftMs > 0) endsAt = Math.min(endsAt, now + leftMs / 2);
       if (areOver || now >= endsAt || !session.isHolding) return areOver;
       await within(this.#clock, Math.min(LOOK_EVERY_MS, endsAt - now), over);

@@ -1,14 +1,14 @@
 import type { Clock } from "../clock.ts";
 
 /**
- * The engine sends something every 10 s. After 19 s of silence, noticed 25 s after the last message at the latest, the
- * connection counts as dead.
+ * The engine sends a message at least every 10 s. If nothing arrives for 19 s, the connection counts as dead. This is
+ * detected 25 s after the last message at the latest.
  */
 const SILENCE_LIMIT_MS = 19_000;
 const PING_AFTER_MS = 11_000;
 /**
- * Minimum time for the engine's answer to a ping. A process that was suspended checks late and must not blame the
- * engine for its own pause.
+ * Minimum time that the engine has to respond to a ping, in milliseconds. It is needed because a process that was
+ * suspended checks late, and its own pause must not count as silence of the engine.
  */
 const PONG_TIMEOUT_MS = 8_000;
 const CHECK_EVERY_MS = 4_000;

@@ -1,6 +1,6 @@
 import { isUuid } from "@svc-runtime/protocol/client";
 
-/** The call that a malformed frame belongs to. */
+/** The call to which a malformed frame belongs. */
 export interface MalformedFrame {
   readonly type: "invokefunction" | "invocationresult";
   readonly invocationId: string;
@@ -8,14 +8,14 @@ export interface MalformedFrame {
 }
 
 const TAILS = ['"type":"invokefunction","invocation_id":"', '"type":"invocationresult","invocation_id":"'] as const;
-/** Maximum number of positions tried in a malformed frame. */
+/** Maximum number of positions in a malformed frame that are tried. */
 const MAX_TAIL_TRIES = 16;
 
 /**
- * Reads which call a malformed frame belongs to. The engine writes the envelope after a payload that it has not parsed,
- * so the end of the frame is valid JSON even if the payload is not. The payload or the metadata may contain text that
- * looks like this end. In metadata it leaves one closing brace too many, and in the payload the later members override
- * it.
+ * Returns the call to which a malformed frame belongs. The engine writes the envelope after a payload that it has not
+ * parsed. So the end of the frame is valid JSON even if the payload is not. The payload or the metadata may contain
+ * text that looks like this end. In metadata, such text has one closing brace too many; in the payload, the later
+ * members override it.
  */
 export function readMalformedFrame(text: string): MalformedFrame | undefined {
   let end = text.length;

@@ -5,12 +5,14 @@ import { CheckedSocket } from "./checked-socket.ts";
 import { describeRefusal, readRefusal } from "./refused-upgrade.ts";
 import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.ts";
 
-/** The engine adds its envelope to payloads that may be just within the limit. */
+/**
+ * Maximum size of a received frame, in bytes. The engine adds its envelope to a payload that may have the maximum size.
+ */
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
 
 /**
- * Opens sockets with `ws`, with the headers of their address on the upgrade request. If `beforeConnect` is given, each
- * attempt waits for it first.
+ * Opens sockets with `ws`. The upgrade request has the headers that belong to the address. If `beforeConnect` is given,
+ * each attempt first waits for it.
  */
 export function nodeSockets(
   headersOf: (address: string) => Readonly<Record<string, string>>,
@@ -34,11 +36,11 @@ class NodeSocket implements Socket {
   constructor(address: string, headers: Readonly<Record<string, string>>, events: SocketEvents) {
     this.#socket = new WebSocket(address, { headers, perMessageDeflate: false, maxPayload: MAX_INBOUND_BYTES });
     this.#socket.on("upgrade", (response) => {
-      // Bun has its own `ws`, which does not expose the socket.
+      // Bun has its own `ws`, which does not expose the TCP socket.
       this.#tcpSocket = (response.socket as TcpSocket | null) ?? undefined;
     });
     this.#socket.on("unexpected-response", (_request, response) => {
-      // Neither `readRefusal` nor the callback can fail.
+      // `readRefusal` never rejects, and the callback does not throw.
       void readRefusal(response).then((refusal) => {
         this.#refusal = refusal;
         this.#socket.terminate();
@@ -48,7 +50,7 @@ class NodeSocket implements Socket {
     this.#socket.on("message", (data: RawData) => events.message((data as Buffer).toString()));
     this.#socket.on("ping", () => events.alive());
     this.#socket.on("pong", () => events.alive());
-    // `close` always follows. The error only gives the reason.
+    // The event `close` always follows. The error only provides the reason.
     this.#socket.on("error", (error) => {
       this.#problem = error.message || ("code" in error ? String(error.code) : error.name);
     });
@@ -69,8 +71,8 @@ class NodeSocket implements Socket {
   }
 
   send(frame: string | Uint8Array): void {
-    // Batches the frames of one tick into one write instead of two per frame. This halves the cost of a busy
-    // connection, here and in the engine.
+    // Writes the frames of one tick in a single write, instead of two writes per frame. This halves the cost of a busy
+    // connection, both here and in the engine.
     if (!this.#corked && this.#tcpSocket !== undefined) {
       this.#corked = true;
       this.#tcpSocket.cork();

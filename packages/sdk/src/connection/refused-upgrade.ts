@@ -3,15 +3,18 @@ import type { UpgradeRefusal } from "./socket.ts";
 
 const MAX_BODY_BYTES = 8 * 1024;
 const MAX_MESSAGE_LENGTH = 500;
-/** Maximum wait for the body. The status alone is enough. */
+/** Maximum wait for the body, in milliseconds. It is short, because the status alone is enough. */
 const BODY_TIMEOUT_MS = 1000;
 
-/** Reads the engine's message from the response, for at most one second and 8 KiB. Never rejects. */
+/**
+ * Reads the status and the engine's message from the response. Takes at most one second and reads at most 8 KiB. Never
+ * rejects.
+ */
 export async function readRefusal(response: IncomingMessage): Promise<UpgradeRefusal> {
   return { status: response.statusCode ?? 0, message: messageIn(await startOf(response)) };
 }
 
-/** Returns a message for users: the status, the engine's message and what to do about it. */
+/** Returns a text for users: the status, the engine's message, and what to do. */
 export function describeRefusal({ status, message }: UpgradeRefusal): string {
   const hint = status === 401 ? "; check the token (SVC_TOKEN)" : "";
   return `the connection was refused with HTTP ${status}${message === undefined ? "" : `: ${message}`}${hint}`;
@@ -36,7 +39,7 @@ function startOf(response: IncomingMessage): Promise<string> {
   });
 }
 
-/** Returns the message of the engine's `{"error":{"code","message"}}`, or undefined for anything else. */
+/** Returns the message in the engine's body `{"error":{"code","message"}}`. Returns undefined for any other body. */
 function messageIn(body: string): string | undefined {
   let parsed: unknown;
   try {

@@ -21,8 +21,8 @@ import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import type { MalformedFrame } from "./malformed-frame.ts";
 
 /**
- * Status of a trigger. `inactive`: its function or its type is not registered at present. `error`: `reason` gives the
- * cause.
+ * Status of a trigger. `inactive` means that its function or its type is not registered now. For `error`, `reason` says
+ * why.
  */
 export interface TriggerResult {
   readonly status: "active" | "inactive" | "error";
@@ -31,20 +31,26 @@ export interface TriggerResult {
 
 /** Receives the effects of the session. The methods must not throw. */
 export interface SessionOutput {
-  /** Called only between `opened` and `closed`. */
+  /** Sends a frame. It is called only between `opened` and `closed`. */
   send(frame: string): void;
-  /** `takesTelemetry`: the engine is a svc engine, which stores telemetry. */
+  /** The engine has registered this worker. `takesTelemetry` is true if it is a svc engine, which stores telemetry. */
   registered(workerId: string, takesTelemetry: boolean): void;
-  /** Receives a call of a function of this worker, which must be answered. */
+  /** Runs a call of a function of this worker. The call needs a result or an error. */
   call(call: InboundCall): void;
   cancelCall(invocationId: string, reason: string): void;
-  /** Receives a trigger of a type of this worker, whose binding must be answered. */
+  /** Binds a trigger of a type that this worker provides. The engine needs the outcome. */
   bind(message: MessageOf<"registertrigger">): void;
   unbind(id: string): void;
-  /** The connection ended. The engine has failed the calls to this worker, and sends the bindings again. */
+  /**
+   * The connection has ended. The engine fails the calls that it had sent to this worker. After a reconnect, it sends
+   * the bindings again.
+   */
   disconnected(): void;
   triggerResult(id: string, result: TriggerResult): void;
-  /** Calls `then` with the call that a frame that is not JSON belongs to, or with undefined. May do so later. */
+  /**
+   * Reads a frame that is not JSON. Calls `then`, possibly later, with the call to which the frame belongs; with
+   * undefined if that is not known.
+   */
   readMalformed(frame: string, then: (call: MalformedFrame | undefined) => void): void;
   log(level: "debug" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -56,19 +62,19 @@ export interface SessionOptions {
   /** Returns a new UUID. */
   readonly newId: () => string;
   /**
-   * Deadline of calls without `timeout_ms`, in milliseconds. Default 30,000. The default is not sent, since it is also
-   * the engine's.
+   * Deadline of calls without `timeout_ms`, in milliseconds. Default 30,000. If it is the default, it is not sent,
+   * because it is also the engine's default.
    */
   readonly callTimeoutMs?: number | undefined;
 }
 
-/** Codes of errors about a registration that succeeded. */
+/** Codes that the engine sends although the registration succeeded. They are warnings. */
 const WARNINGS: ReadonlySet<string> = new Set<ErrorCode>(["format_not_enforced", "function_shared"]);
 
 /**
- * The worker's side of the protocol, without I/O: decides what to send and to report for each frame, open, close and
- * passing of time. Times are milliseconds of one monotonic clock. `ProviderSession` answers the calls and bindings of
- * what the worker provides.
+ * The worker's side of the protocol, without I/O. For each frame, each open and close of the socket, and each passing
+ * of time, it decides what to send and what to report. Times are milliseconds of one monotonic clock. `ProviderSession`
+ * handles the calls and bindings of what the worker provides.
  */
 export class Session {
   readonly #output: SessionOutput;
@@ -76,17 +82,22 @@ export class Session {
   readonly #introduction: string;
   readonly #callTimeoutMs: number | undefined;
   /**
-   * Whether the engine answers calls at their deadline. Known once it has registered this worker. Until then, and for
-   * unsent calls, this side enforces the deadline.
+   * True if the engine ends calls at their deadline. It is known when the engine has registered this worker. Until
+   * then, and for unsent calls, this side ends calls at their deadline.
    */
   #engineKeepsDeadlines = false;
   readonly #registrations = new Registrations();
   readonly #pending = new PendingCalls();
-  /** Unregistered functions whose calls still run: the engine may have sent calls before it read the unregistration. */
+  /**
+   * Unregistered functions whose calls are still run, because the engine may have sent calls before it read the
+   * unregistration.
+   */
   readonly #unregistering = new Set<string>();
   #onDrained: (() => void) | undefined;
   #open = false;
-  /** While true, new calls wait although the socket is open: for the next connection, or for `writeWaiting`. */
+  /**
+   * While true, new calls wait although the socket is open. They are sent on the next connection, or by `writeWaiting`.
+   */
   isHolding = false;
   #previous: { readonly workerId: string; readonly token: string | undefined } | undefined;
 
@@ -101,7 +112,7 @@ export class Session {
     });
   }
 
-  /** Time at which `advance` is due next. Infinite if no call is pending. */
+  /** Time at which `advance` must be called next. Infinite if no call is pending. */
   get nextDeadlineMs(): number {
     return this.#pending.earliestDeadlineMs;
   }
@@ -117,8 +128,8 @@ export class Session {
   }
 
   /**
-   * Handles the open of the socket: introduces the worker, replays all registrations, then sends the waiting calls that
-   * have not expired.
+   * Called when the socket has opened. Introduces the worker, sends all registrations again, then sends the waiting
+   * calls that have not expired.
    */
   opened(nowMs: number): void {
     this.#open = true;
@@ -138,13 +149,14 @@ export class Session {
     this.writeWaiting();
   }
 
-  /** Sends the calls that wait. The socket must be open. */
+  /** Sends the waiting calls. The socket must be open. */
   writeWaiting(): void {
     for (const call of this.#pending.takeWaiting()) if (call.waiting !== undefined) this.#write(call, call.waiting);
   }
 
   /**
-   * Handles the close of the socket. Sent calls fail and are never sent again: the function may have run.
+   * Called when the socket has closed. Calls that were sent fail. They are not sent again, because the function may
+   * have run.
    */
   closed(): void {
     if (!this.#open) return;
@@ -163,7 +175,7 @@ export class Session {
     this.#output.disconnected();
   }
 
-  /** Fails the calls whose deadline has passed, and cancels them at the engine. */
+  /** Fails the calls whose deadline has passed. Also cancels them at the engine. */
   advance(nowMs: number): void {
     for (const call of this.#pending.takeExpired(nowMs)) {
       const written = call.waiting === undefined;
@@ -172,7 +184,7 @@ export class Session {
     }
   }
 
-  /** Returns one promise per pending call, which resolves when the call ends. */
+  /** Returns one promise per pending call. Each resolves when its call ends. */
   callEnds(): readonly Promise<void>[] {
     return this.#pending.all().map(
       (call) =>
@@ -186,7 +198,7 @@ export class Session {
     );
   }
 
-  /** Fails every pending call, sent or not. For the shutdown of the worker. */
+  /** Fails all pending calls, both sent and unsent. It is used when the worker shuts down. */
   failAll(error: CallError): void {
     for (const call of this.#pending.takeSent()) call.reject(error);
     for (const call of this.#pending.takeWaiting()) call.reject(neverSent(error));
@@ -207,9 +219,9 @@ export class Session {
   }
 
   /**
-   * Unregisters all functions. Resolves when no more calls can arrive: when the engine has read the unregistration, or
-   * the socket has closed. Calls that arrive until then are run. Since the engine handles frames in order, its answer
-   * to a ping proves that it has read the earlier frames.
+   * Unregisters all functions. Resolves when no more calls can arrive, which is the case when the engine has read the
+   * unregistration or the socket has closed. Calls that arrive before that are run. The engine handles frames in order,
+   * so its response to a ping proves that it has read all earlier frames.
    */
   drain(): Promise<void> {
     const ids = this.#registrations.functionIds();
@@ -255,7 +267,10 @@ export class Session {
     if (this.#registrations.remove("types", id)) this.sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
   }
 
-  /** Sends nothing while the socket is closed: the next open replays the present registrations. */
+  /**
+   * Sends a frame of a registration if the socket is open. Otherwise nothing is lost, because all registrations are
+   * sent when the socket opens.
+   */
   sendIfOpen(frame: string): void {
     if (this.#open) this.#output.send(frame);
   }
@@ -263,7 +278,7 @@ export class Session {
   // --- calls of this worker ---
 
   /**
-   * Sends a call, or queues it while the socket is closed. It ends with `resolve` or `reject`.
+   * Sends a call, or queues it while the socket is closed. When the call ends, `resolve` or `reject` is called.
    *
    * @throws CallError if the call cannot be made.
    */
@@ -296,7 +311,7 @@ export class Session {
     return call;
   }
 
-  /** Cancels a call. Does nothing if it has ended. */
+  /** Cancels a call. Does nothing if the call has ended. */
   abort(call: PendingCall): void {
     if (call.ended) return;
     const written = call.waiting === undefined;
@@ -324,13 +339,13 @@ export class Session {
 
   // --- calls and bindings of what this worker provides ---
 
-  /** Answers a call that cannot run with an error. */
+  /** Sends an error as the outcome of a call that cannot run. */
   refuseCall({ invocationId, functionId }: Pick<InboundCall, "invocationId" | "functionId">, error: WireError): void {
-    // An engine that omits the id expects no answer.
+    // An engine that sends no id expects no result.
     if (invocationId !== undefined) this.sendIfOpen(encodeFailure(invocationId, functionId, error));
   }
 
-  /** Answers that a trigger is not bound. */
+  /** Sends an error as the outcome of a trigger that cannot be bound. */
   refuseBinding(message: MessageOf<"registertrigger">, error: WireError): void {
     this.sendIfOpen(encodeBindingResult(message, error));
   }
@@ -366,8 +381,8 @@ export class Session {
   /** Handles a text frame. Never throws. */
   received(text: string): void {
     const message = decodeInbound(text);
-    // The table has a handler for every type, but the type checker cannot relate a message to the handler of its own
-    // type.
+    // The table has a handler for each type. The cast is needed because the type checker cannot relate a message to the
+    // handler of its type.
     (this.#handlers[message.type] as (message: Inbound) => void)(message);
   }
 
@@ -425,10 +440,13 @@ export class Session {
   }
 }
 
-/** Addition to the message of an unsent call's timeout: the function is not what was slow. */
+/**
+ * Text that is added to the timeout message of an unsent call. It says that the connection was the cause, and not a
+ * slow function.
+ */
 const NOT_CONNECTED = ": there was no connection to the engine, the call was not sent";
 
-/** Returns the same error for an unsent call: the function cannot have run. */
+/** Returns the error of an unsent call, with a detail that says that the function has not run. */
 function neverSent(error: CallError): CallError {
   return new CallError(error.code, error.message, { details: { ...error.details, executed: "no" } });
 }

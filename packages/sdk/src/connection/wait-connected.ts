@@ -4,9 +4,9 @@ import { type Connection, type ConnectionState, notConnected } from "./connectio
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * Resolves when the connection is up. Rejects with `disconnected` after the timeout, and when the connection is given
- * up or closed. While the process ends it stays pending instead of rejecting for the close: otherwise a program that
- * awaits it at its top level would crash with a stack trace.
+ * Resolves when the connection is up. Rejects with `disconnected` after the timeout, or when the connection has failed
+ * or was closed. There is one exception: if it was closed because the process is ending, the promise stays pending.
+ * Otherwise a program that awaits it at its top level would crash with a stack trace.
  */
 export function waitConnected(
   connection: Connection,

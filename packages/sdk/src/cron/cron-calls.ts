@@ -21,7 +21,7 @@ interface SchedulePage {
 
 const LIST: HelperMethod = ["cron::list", ["cursor"], converted({ triggers: { last_run: {} } })];
 
-/** The methods of `WorkerCron`. */
+/** The methods of `WorkerCron` that only call a function of the engine. */
 export class CronCalls extends /* @__PURE__ */ helperClass<Omit<WorkerCron, "list">>("cron", {
   history: ["cron::history", ["trigger_id"], /* @__PURE__ */ memberOf("runs"), ["limit"]],
   triggerNow: ["cron::trigger_now", ["trigger_id"], engineResult],

@@ -2,11 +2,11 @@
 export interface CronEvent {
   readonly trigger: "cron";
   readonly job_id: string;
-  /** Due time. */
+  /** Time at which the run was due. */
   readonly scheduled_time: string;
-  /** Start time. */
+  /** Time at which the run started. */
   readonly actual_time: string;
-  /** Present if `cron::trigger_now` started it instead of the schedule. */
+  /** Present if `cron::trigger_now` started the run instead of the schedule. */
   readonly manual?: true;
 }
 
@@ -14,7 +14,7 @@ export interface CronEvent {
 export type CronOutcome = "ok" | "error" | "skipped" | "enqueued";
 
 export interface CronRun {
-  /** Due time. For several ticks that were passed over together, that of the last. */
+  /** Due time. If one run stands for several ticks, the due time of the last one. */
   readonly scheduledTime: string;
   /** Null if no run was started. */
   readonly startedAt: string | null;
@@ -26,7 +26,7 @@ export interface CronRun {
   readonly error?: string;
   /** Whether `cron::trigger_now` started it. */
   readonly manual?: boolean;
-  /** Number of ticks without a run that this one represents. */
+  /** Number of ticks without a run of their own that this run represents. */
   readonly passedOver?: number;
   /** @deprecated Use `scheduledTime`. */
   readonly scheduled_time: string;

@@ -4,28 +4,25 @@ import type { HelperOptions } from "../items/item-types.ts";
 import type { Part } from "../on-demand.ts";
 import type { CronRun, CronSchedule, CronTriggered } from "./cron-types.ts";
 
-/**
- * The schedules of the triggers of type `cron` (module `svc-cron`). All methods reject with CallError, as `worker.call`
- * does.
- */
+/** Schedules of the `cron` triggers (module `svc-cron`). All methods reject with CallError, like `worker.call`. */
 export interface WorkerCron {
   /** Returns all schedules. Requests them page by page. */
   list(options?: HelperOptions): Promise<readonly CronSchedule[]>;
-  /** Returns the last runs, latest first. `limit`: maximum number. */
+  /** Returns the last runs, the latest first. `limit` is the maximum number. */
   history(
     triggerId: string,
     options?: HelperOptions & { readonly limit?: number | undefined },
   ): Promise<readonly CronRun[]>;
   /** Runs the trigger once, now. Resolves when the run has ended. */
   triggerNow(triggerId: string, options?: HelperOptions): Promise<CronTriggered>;
-  /** Starts no runs until `resume`, even after a restart of the engine. */
+  /** Pauses the trigger: no runs are started until `resume`, even after a restart of the engine. */
   pause(triggerId: string, options?: HelperOptions): Promise<void>;
   resume(triggerId: string, options?: HelperOptions): Promise<void>;
 }
 
 const METHODS = ["list", "history", "triggerNow", "pause", "resume"] as const satisfies readonly (keyof WorkerCron)[];
 
-/** The part of the SDK that makes the calls. */
+/** The part of the SDK that implements `WorkerCron`. */
 export interface CronPart {
   readonly CronCalls: new (calls: HelperCalls) => WorkerCron;
 }

@@ -1,6 +1,6 @@
 /** One entry of `worker.event.list()`. */
 export interface EventTopic {
-  /** A topic with an event since the engine started, or a pattern with a subscriber. */
+  /** A topic that had an event since the engine started, or a pattern with a subscriber. */
   readonly topic: string;
   readonly subscribers: number;
   readonly published: number;
@@ -8,7 +8,7 @@ export interface EventTopic {
   readonly failed: number;
   /** Number of events dropped because a trigger's queue was full. */
   readonly dropped: number;
-  /** RFC 3339. Null if never. */
+  /** Time of the last event, RFC 3339. Null if there was none. */
   readonly lastPublishedAt: string | null;
   /** @deprecated Use `lastPublishedAt`. */
   readonly last_published_at: string | null;

@@ -5,7 +5,7 @@ import { ResponseWriter } from "./response-writer.ts";
 
 export { badRequest, checkedParts } from "./route-request.ts";
 
-/** Runs the handler of a request and ends its response. Returns the result of the function. */
+/** Runs the handler of a request and ends the response. Returns the result of the function. */
 export async function handleRequest<Body>(
   handler: HttpHandler<Body>,
   payload: HttpTriggerPayload<Body>,
@@ -32,7 +32,10 @@ export async function handleRequest<Body>(
   }
 }
 
-/** Without a result the engine would wait for a streamed response. Null is a body. */
+/**
+ * Returns null as a body. If the function returned null itself, the engine would see no result and wait for a streamed
+ * response.
+ */
 function wrapped(result: unknown): unknown {
   return result === null ? { status_code: 200, body: null } : result;
 }

@@ -2,7 +2,7 @@ import type { CallContext } from "../calls/call-context.ts";
 import type { HttpRequest, HttpTriggerPayload } from "./http-request.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
-/** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes the response. */
+/** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes to the response. */
 export type HttpHandler<Body = unknown> = (
   request: HttpRequest<Body>,
   response: ResponseWriter,
@@ -11,7 +11,7 @@ export type HttpHandler<Body = unknown> = (
 
 export const HTTP_HANDLER = Symbol("svc.http");
 
-/** A handler for `http` triggers, made by `http`. */
+/** A handler for `http` triggers. `http` creates it. */
 export interface HttpRequestHandler<Body = unknown> {
   (payload: HttpTriggerPayload<Body>, context: CallContext): Promise<unknown>;
   readonly [HTTP_HANDLER]: true;

@@ -5,40 +5,44 @@ import type { ChannelWriter } from "../channels/channel-writer.ts";
 export interface HttpFile {
   /** Name of the form's field. */
   readonly name: string;
-  /** The client's name for the file, without folders. For display, not for paths. Null if the client sent none. */
+  /**
+   * File name that the client sent, without folders. It is for display only, not for paths. Null if the client sent
+   * none.
+   */
   readonly filename: string | null;
   readonly content_type: string;
   readonly body: ChannelReader;
 }
 
 /**
- * Payload of the function of an `http` trigger. `Body` is the author's declaration. Only a `request_format` validates
- * it.
+ * Payload of the function of an `http` trigger. `Body` is a type that the author declares. It is validated only if
+ * there is a `request_format`.
  */
 export interface HttpRequest<Body = unknown> {
   /** Decoded parameters of the path, e.g. `{ id: "7" }` for `/users/:id`. */
   readonly path_params: Readonly<Record<string, string>>;
-  /** One value per name, the last of repeated names. */
+  /** Query parameters with one value per name. If a name is repeated, it is the last value. */
   readonly query_params: Readonly<Record<string, string>>;
   /** All values of each name. */
   readonly query: Readonly<Record<string, readonly string[]>>;
-  /** Names in lower case. Repeated headers are joined. */
+  /** Headers with names in lower case. Values of repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>;
   readonly headers_all: Readonly<Record<string, readonly string[]>>;
   readonly cookies: Readonly<Record<string, string>>;
-  /** The path as registered, e.g. `/users/:id`. */
+  /** Path of the route as it was registered, for example `/users/:id`. */
   readonly path: string;
-  /** Path and query as sent. */
+  /** Path and query as the client sent them. */
   readonly url: string;
   readonly method: string;
   /**
-   * JSON bodies parsed, forms as an object, `text/*` as a string. Otherwise null: then `request_body` has the bytes.
+   * The body. JSON is parsed, a form is an object, and `text/*` is a string. For other content it is null;
+   * `request_body` then has the bytes.
    */
   readonly body: Body;
-  /** All values of each form field, urlencoded or multipart. */
+  /** All values of each field of a form (urlencoded or multipart). */
   readonly form?: Readonly<Record<string, readonly string[]>>;
   readonly client_address: string | null;
-  /** `http` or `https`, and the requested host, both as the client sees them. */
+  /** `http` or `https`, as the client sees it. The next member is the requested host, also as the client sees it. */
   readonly protocol?: string;
   readonly host?: string | null;
   readonly request_id: string;
@@ -51,7 +55,7 @@ export interface HttpRequest<Body = unknown> {
   readonly request_body?: ChannelReader;
 }
 
-/** The raw payload: the request, and the channel for a streamed response. */
+/** The raw payload of the function: the request, and the channel for a streamed response. */
 export interface HttpTriggerPayload<Body = unknown> extends HttpRequest<Body> {
   readonly response?: ChannelWriter;
 }

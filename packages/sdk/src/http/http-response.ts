@@ -2,13 +2,13 @@ import { checkedOptions, optionNames } from "../names/option-names.ts";
 
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** A response with status and headers, as a result of an `http` trigger's function. */
+/** A response with status and headers. The function of an `http` trigger may return it. */
 export interface HttpResponse<Body = unknown> {
   /** 200 to 599. Default 200. */
   readonly status_code?: number | undefined;
-  /** A list sends the header several times. */
+  /** Headers by name. If a value is a list, the header is sent once per item. */
   readonly headers?: HttpHeaders | undefined;
-  /** Sent as JSON, unless `headers` set another content type: then a string is sent unchanged. */
+  /** Body, sent as JSON. If `headers` set another content type, a string is sent unchanged. */
   readonly body?: Body | undefined;
 }
 
@@ -47,9 +47,9 @@ export function redirect(location: string, status: 301 | 302 | 303 | 307 | 308 =
 }
 
 /**
- * Returns the status.
+ * Returns the given status if it is valid.
  *
- * @throws TypeError if a response cannot have it.
+ * @throws TypeError if a response cannot have this status.
  */
 export function checkedStatus(status: number): number {
   if (Number.isInteger(status) && status >= 200 && status <= 599) return status;

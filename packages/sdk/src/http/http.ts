@@ -7,13 +7,17 @@ import type { HttpTriggerPayload } from "./http-request.ts";
 export type HttpPart = typeof import("./handle-request.ts");
 
 /**
- * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
- * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
- * handler that returns and writes nothing responds with 204. An unread body is cancelled.
+ * Turns a handler with request and response into a handler for `http` triggers. If the handler wrote to the response,
+ * the response is ended when the handler returns. If the handler throws after it wrote, the response is aborted, so
+ * that the client sees that it is incomplete. If the handler returns and wrote nothing, the response is 204. A request
+ * body that was not read is cancelled.
  */
 export type Http = <Body = unknown>(handler: HttpHandler<Body>) => HttpRequestHandler<Body>;
 
-/** Returns a handler for `http` triggers. `handlerOf` returns the handler of a request when the part is loaded. */
+/**
+ * Returns a handler for `http` triggers. `handlerOf` is called when the part is loaded, and returns the handler of the
+ * request.
+ */
 export function requestHandler<Body>(
   part: Part<HttpPart>,
   handlerOf: (contents: HttpPart) => HttpHandler<Body>,

@@ -6,8 +6,8 @@ import { eventText, type ServerSentEvent } from "./server-sent-event.ts";
 const encoder = new TextEncoder();
 
 /**
- * A streamed response: status and headers first, then the body in chunks. Not needed if the handler returns the
- * response. Connects at the first chunk.
+ * A streamed response: first status and headers, then the body in chunks. Handlers that return the response do not need
+ * it. It connects at the first chunk.
  */
 export class ResponseWriter {
   readonly #channel: ChannelWriter | undefined;
@@ -21,7 +21,7 @@ export class ResponseWriter {
     this.#channel = channel;
   }
 
-  /** Whether a chunk was written or the response was ended. After that the handler's return value is ignored. */
+  /** True if a chunk was written or the response was ended. The return value of the handler is then ignored. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -29,7 +29,7 @@ export class ResponseWriter {
   /**
    * Sets the status. Default 200.
    *
-   * @throws TypeError for a status outside of 200 to 599, and once the body has begun.
+   * @throws TypeError for a status outside of 200 to 599, and if the body has begun.
    */
   status(status: number): this {
     this.#requireHead("the status");
@@ -40,7 +40,7 @@ export class ResponseWriter {
   /**
    * Adds headers. A header that was set before is replaced.
    *
-   * @throws TypeError once the body has begun.
+   * @throws TypeError if the body has begun.
    */
   headers(headers: HttpHeaders): this {
     this.#requireHead("headers");
@@ -49,9 +49,9 @@ export class ResponseWriter {
   }
 
   /**
-   * Writes a chunk of the body, strings as UTF-8. Status and headers are sent before the first chunk. An empty chunk
-   * sends only those. Resolves when there is room for the next chunk. Rejects with `channel_closed` if the client
-   * disconnected.
+   * Writes a chunk of the body. A string is encoded as UTF-8. Status and headers are sent before the first chunk; an
+   * empty first chunk sends only these. Resolves when there is room for the next chunk. Rejects with `channel_closed`
+   * if the client disconnected.
    */
   async write(chunk: string | Uint8Array): Promise<void> {
     const channel = this.#requireChannel();
@@ -61,8 +61,8 @@ export class ResponseWriter {
   }
 
   /**
-   * Writes a server-sent event. The first event sets `content-type: text/event-stream` and `cache-control: no-cache`,
-   * unless they are set.
+   * Writes a server-sent event. The first event sets the headers `content-type: text/event-stream` and `cache-control:
+   * no-cache`, unless the handler has set them.
    */
   async sse(event: ServerSentEvent): Promise<void> {
     const text = eventText(event);
@@ -73,7 +73,7 @@ export class ResponseWriter {
     await this.write(text);
   }
 
-  /** The body as a web stream. Always the same object. */
+  /** The body as a web stream. It is always the same object. */
   get stream(): WritableStream<string | Uint8Array> {
     this.#stream ??= new WritableStream({
       write: (chunk) => this.write(chunk),
@@ -90,13 +90,13 @@ export class ResponseWriter {
     await Promise.all([head, channel.end()]);
   }
 
-  /** Aborts the response: the client sees that it is incomplete. */
+  /** Aborts the response, so that the client sees that it is incomplete. */
   abort(): void {
     this.#hasBegun = true;
     this.#channel?.abort();
   }
 
-  /** For `http`: returns the handler's result, with the status and headers that were set here. */
+  /** Returns the handler's result with the status and headers that were set here. `http` calls it. */
   complete(result: unknown): HttpResponse {
     const { status_code, headers, body } = responseOf(result);
     return {
@@ -136,7 +136,9 @@ export class ResponseWriter {
 
 const RESPONSE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
 
-/** Applies the engine's rule for results that are responses. Any other result is a body. */
+/**
+ * Returns a result as a response, by the engine's rule for results. A result that is not a response becomes the body.
+ */
 function responseOf(result: unknown): HttpResponse {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return { body: result };
   const keys = Object.keys(result);

@@ -1,11 +1,11 @@
 import { shownJsonSchema } from "../schema/schema.ts";
 import { isStandardSchema, type StandardSchema } from "../schema/standard-schema.ts";
 
-/** Parts of a request that a route has schemas for. */
+/** Parts of a request for which a route may have schemas. */
 export const REQUEST_PARTS = ["params", "query", "headers", "body"] as const;
 export type RequestPart = (typeof REQUEST_PARTS)[number];
 
-/** A part's schema, and the query parameters that are always lists. */
+/** Schema of a part, and the names of the query parameters that are always lists. */
 export interface PartSchema {
   readonly schema: StandardSchema;
   readonly lists: ReadonlySet<string>;
@@ -14,7 +14,7 @@ export type PartSchemas = Partial<Readonly<Record<RequestPart, PartSchema>>>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Members of the function's payload. */
+/** Members of the function's payload, by part of the request. */
 const MEMBERS: Readonly<Record<RequestPart, string>> = {
   params: "path_params",
   query: "query_params",
@@ -23,8 +23,8 @@ const MEMBERS: Readonly<Record<RequestPart, string>> = {
 };
 
 /**
- * Returns the schemas of a route's parts, and the JSON Schema of the function's payload. The JSON Schema is undefined if
- * no part has one.
+ * Returns the schemas of a route's parts, and the JSON Schema of the function's payload. The JSON Schema is undefined
+ * if no part has a schema with one.
  *
  * @throws TypeError for a part that is not a schema.
  */
@@ -87,7 +87,10 @@ function listsIn(format: JsonObject | undefined): readonly string[] {
     .map(([name]) => name);
 }
 
-/** References within a part's schema start at its root, which is a member of the payload's schema now. */
+/**
+ * Moves the references in a part's schema. They start at its root, and this root is now a member of the payload's
+ * schema.
+ */
 function withMovedRefs(value: unknown, part: RequestPart): unknown {
   if (Array.isArray(value)) return value.map((item) => withMovedRefs(item, part));
   if (typeof value !== "object" || value === null) return value;

@@ -4,14 +4,17 @@ import type { HttpRequest } from "./http-request.ts";
 import type { HttpResponse } from "./http-response.ts";
 import { type PartSchemas, REQUEST_PARTS, type RequestPart } from "./route-format.ts";
 
-/** A problem of a request, with the part of the request and the path within this part. */
+/** A problem of a request: the part of the request, and the path within this part. */
 export interface RequestIssue extends Issue {
   readonly in: RequestPart;
 }
 
 const NO_LISTS: ReadonlySet<string> = new Set();
 
-/** Returns the parts of the request as parsed by their schemas, or the problems of all parts. */
+/**
+ * Returns the parts of the request in the form in which their schemas return them. If any part is invalid, returns the
+ * problems of all parts.
+ */
 export async function checkedParts(
   request: HttpRequest,
   schemas: PartSchemas,
@@ -34,7 +37,8 @@ export async function checkedParts(
 }
 
 /**
- * Returns the query parameters by name. The request is partial, because a direct call of the function may omit members.
+ * Returns the query parameters by name. The type is partial, because a worker that calls the function directly may omit
+ * members.
  */
 function queryOf(
   { query, query_params }: Partial<HttpRequest>,

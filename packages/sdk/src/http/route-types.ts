@@ -8,12 +8,15 @@ import type { HttpResponse } from "./http-response.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
 type MaybeSchema = StandardSchema | undefined;
-/** Schema of the body, or how it is read: `stream` leaves it to `request.request_body`. Default `auto`. */
+/**
+ * Schema of the body, or how the body is read. With `stream`, the handler reads it from `request.request_body`. Default
+ * `auto`.
+ */
 export type BodyOption = StandardSchema | "auto" | "stream" | undefined;
 
 /**
- * Options of a route. The schemas are Standard Schemas (zod, valibot, arktype). A request that does not match them is
- * answered 400 before the handler runs.
+ * Options of a route. The schemas are Standard Schemas (zod, valibot, arktype). A request that does not match them gets
+ * the response 400, and the handler does not run.
  */
 export interface RouteOptions<
   Params extends MaybeSchema = MaybeSchema,
@@ -22,14 +25,16 @@ export interface RouteOptions<
   Body extends BodyOption = BodyOption,
   Response extends MaybeSchema = MaybeSchema,
 > extends HttpRouteSettings {
-  /** Parameters of the path. Their values are strings. */
+  /** Schema of the path parameters, whose values are strings. */
   readonly params?: Params;
-  /** A parameter is a string, or a list if it is repeated or its JSON Schema is an array. */
+  /**
+   * Schema of the query. A parameter is a string. It is a list if it is repeated, or if its JSON Schema is an array.
+   */
   readonly query?: Query;
-  /** Names are in lower case. */
+  /** Schema of the headers. Their names are in lower case. */
   readonly headers?: Headers;
   readonly body?: Body;
-  /** Schema of the response's body, for the handler's type and OpenAPI. Not enforced. */
+  /** Schema of the response's body. It is used for the handler's type and for OpenAPI, and is not enforced. */
   readonly response?: Response;
   /** Id of the route's function. Default: `http::METHOD PATH`. */
   readonly functionId?: string | undefined;
@@ -51,20 +56,26 @@ export type PathParams<Path extends string> = { readonly [Name in ParameterNames
 
 type OutputOr<Schema, Otherwise> = Schema extends StandardSchema ? OutputOf<Schema> : Otherwise;
 
-/** The checked request of a route. */
+/** The request that a route's handler gets, after the checks by the schemas. */
 export interface RouteInput<Path extends string, Params, Query, Headers, Body> {
   readonly params: OutputOr<Params, PathParams<Path>>;
   readonly query: OutputOr<Query, Readonly<Record<string, string | readonly string[]>>>;
   readonly headers: OutputOr<Headers, Readonly<Record<string, string>>>;
   readonly body: OutputOr<Body, unknown>;
-  /** The whole request as it arrived, with the bytes of the body (`request_body`), files, cookies and so on. */
+  /**
+   * The whole request as it arrived. It has more members, for example the bytes of the body (`request_body`), files and
+   * cookies.
+   */
   readonly request: HttpRequest;
 }
 
-/** A response of the schema's type. A response with status or headers, e.g. of an error, may have another body. */
+/**
+ * Result of a route's handler: a body of the schema's type, or a response with status or headers. The latter may have
+ * any body, for example that of an error.
+ */
 type RouteResult<Response> = Response extends StandardSchema ? InputOf<Response> | HttpResponse | undefined : unknown;
 
-/** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes the response. */
+/** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes to the response. */
 export type RouteHandler<Path extends string, Params, Query, Headers, Body, Response> = (
   input: RouteInput<Path, Params, Query, Headers, Body>,
   response: ResponseWriter,
@@ -76,7 +87,7 @@ export interface HttpRoute extends Registration {
   readonly trigger: RegisteredTrigger;
 }
 
-/** Registers a route of one method. */
+/** Registers a route for one HTTP method. */
 export interface RegisterRoute {
   <
     const Path extends string,

@@ -2,25 +2,25 @@ import { checkedOptions, optionNames } from "../names/option-names.ts";
 
 /** One event of a `text/event-stream`. */
 export interface ServerSentEvent {
-  /** A string is sent unchanged, each line as a `data` line. Any other value is sent as JSON. */
+  /** Data of the event. Each line of a string becomes a `data` line. Any other value is sent as JSON. */
   readonly data?: unknown;
-  /** The event's type. Browsers dispatch `message` if it is absent. */
+  /** Type of the event. If it is absent, browsers dispatch a `message` event. */
   readonly event?: string | undefined;
-  /** The client sends it as `Last-Event-ID` when it reconnects. */
+  /** Id of the event. A client that reconnects sends it as `Last-Event-ID`. */
   readonly id?: string | undefined;
-  /** Wait of the client before it reconnects, in milliseconds. */
+  /** Time that the client waits before it reconnects, in milliseconds. */
   readonly retry?: number | undefined;
-  /** Ignored by clients. Regular comments keep proxies from closing an idle stream. */
+  /** A comment, which clients ignore. Regular comments prevent proxies from closing an idle stream. */
   readonly comment?: string | undefined;
 }
 
 const members = optionNames("sse", ["data", "event", "id", "retry", "comment"]);
 
 /**
- * Formats the event.
+ * Returns the event as text.
  *
- * @throws TypeError for a type or id with a line break, an id with NUL, and a retry that is not a whole number of
- *   milliseconds, and for unknown members.
+ * @throws TypeError in four cases: a type or id contains a line break; an id contains NUL; `retry` is not a whole
+ * number of milliseconds; there are unknown members.
  */
 export function eventText(given: ServerSentEvent): string {
   const { data, event, id, retry, comment } = checkedOptions(given, members);

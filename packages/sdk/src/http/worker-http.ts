@@ -28,8 +28,8 @@ type AnyHandler = RouteHandler<string, undefined, undefined, undefined, undefine
 type AnyInput = RouteInput<string, undefined, undefined, undefined, undefined>;
 
 /**
- * Routes with checked and typed requests (module `svc-http`). Each method registers a function and a trigger of type
- * `http` for it. A request that does not match the schemas is answered 400 with all problems.
+ * Routes with checked and typed requests (module `svc-http`). Each method registers a function, and a trigger of type
+ * `http` for the function. A request that does not match the schemas gets the response 400 with all problems.
  */
 export class WorkerHttp {
   declare readonly get: RegisterRoute;
@@ -87,7 +87,8 @@ function registerRoute(
       metadata: options.metadata,
       requestFormat,
       responseFormat: responseFormat(route, response),
-      // The schemas are checked here: in the payload all parameters are strings, whatever their schema converts.
+      // The schemas are checked in this worker. The engine cannot check them, because in the payload all parameters are
+      // strings, and the schemas may convert them.
       validate: false,
     },
   );

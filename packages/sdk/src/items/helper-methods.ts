@@ -5,13 +5,16 @@ import { engineResult, type ResultShape } from "../names/engine-result.ts";
 import { checkedOptions, type OptionNames, optionNames } from "../names/option-names.ts";
 import type { HelperOptions, IterateOptions, Page, PageOptions } from "./item-types.ts";
 
-/** Calls of the helpers: as a worker makes them, or as a handler makes them within its call. */
+/**
+ * Makes the calls of the helpers. A worker implements it, and so does the context of a handler, which makes the calls
+ * within the handler's call.
+ */
 export interface HelperCalls {
   call(request: CallRequest): Promise<unknown>;
   readonly channels: Pick<Channels, "created" | "end">;
 }
 
-/** Options of methods, by what they do. */
+/** Names of the options of methods, grouped by purpose. */
 export const ITEM_OPTIONS = {
   condition: ["ifVersion"],
   write: ["ifVersion", "expiresInMs"],
@@ -22,20 +25,23 @@ export const ITEM_OPTIONS = {
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A method that calls a function of the engine. A list, which is shorter than an object in the bundles of pages. */
+/**
+ * A method that calls a function of the engine. It is a list instead of an object, because a list is shorter in the
+ * bundles of pages.
+ */
 export type HelperMethod = readonly [
   functionId: string,
-  /** Wire names of the arguments before the options, which become members of the payload. */
+  /** Wire names of the arguments that come before the options. The arguments become members of the payload. */
   takes: readonly string[],
-  /** Returns what the method returns. Default: the function's result, unchanged. */
+  /** Converts the function's result. By default, the result is unchanged. */
   returns?: ((result: unknown) => unknown) | undefined,
-  /** Own options, which become members of the payload too. */
+  /** Names of the method's own options. They become members of the payload too. */
   options?: readonly string[] | undefined,
-  /** Changes the payload. */
+  /** Changes the payload before it is sent. */
   payload?: (members: Members) => Members,
 ];
 
-/** The methods of a helper that only call a function. */
+/** The methods of a helper that do nothing else than call a function. */
 export type HelperMethods<Helper> = { readonly [Name in keyof Helper]: HelperMethod };
 
 /** Returns the options of a method, e.g. `state.set`. */
@@ -46,7 +52,7 @@ export function helperOptions(of: string, own: readonly string[] = []): OptionNa
 /**
  * Calls the function of a method. The result is not validated. Rejects with TypeError for unknown options.
  *
- * @param args the method's arguments. The options are the last.
+ * @param args Arguments of the method. The last one is the options.
  */
 export async function callFunction(
   calls: HelperCalls,
@@ -55,9 +61,9 @@ export async function callFunction(
   args: readonly unknown[],
 ): Promise<unknown> {
   const given = checkedOptions<HelperOptions>(args[takes.length] ?? {}, known);
-  // The options come first: a value, which may be large, is last on the wire.
+  // The options come first, so that a value, which may be large, is last on the wire.
   const members = { ...wireMembers(given, options), ...Object.fromEntries(takes.map((name, at) => [name, args[at]])) };
-  // Awaited, so that the stack of an error contains this helper and its caller.
+  // The call is awaited, so that the stack of an error contains this helper and its caller.
   const result = await calls.call({
     function_id: functionId,
     payload: payload(members),
@@ -67,7 +73,7 @@ export async function callFunction(
   return returns(result);
 }
 
-/** Returns a class with these methods. `helper` is its name in messages, e.g. `state`. */
+/** Returns a class with these methods. `helper` is its name in messages, for example `state`. */
 export function helperClass<Helper>(
   helper: string,
   methods: HelperMethods<Helper>,
@@ -84,7 +90,7 @@ export function helperClass<Helper>(
     static {
       for (const [name, method] of Object.entries<HelperMethod>(methods)) {
         const known = helperOptions(`${helper}.${name}`, method[3]);
-        // Defined by its name, which the stacks of errors then contain.
+        // The method is defined under its name, so that stacks of errors contain this name.
         Object.assign(HelperClass.prototype, {
           async [name](this: HelperClass, ...args: readonly unknown[]) {
             return await callFunction(this.#calls, method, known, args);
@@ -98,35 +104,38 @@ export function helperClass<Helper>(
   ) => Helper;
 }
 
-/** Returns a function that returns a result with its members in camelCase. `shape` are those that are converted too. */
+/**
+ * Returns a function that converts the members of a result to camelCase. `shape` lists the members whose own members
+ * are converted too.
+ */
 export function converted(shape: ResultShape) {
   return (result: unknown): unknown => engineResult(result, shape);
 }
 
-/** Converts a result whose items are the engine's. */
+/** Converts a result with items that the engine defines. */
 export const withItems = /* @__PURE__ */ converted({ items: {} });
 /** Converts the result of an update. */
 export const withErrors = /* @__PURE__ */ converted({ errors: {} });
 
-/** Returns a function that returns one member of a result, with its members in camelCase. */
+/** Returns a function that returns one member of a result. The members of this member are converted to camelCase. */
 export function memberOf(member: string) {
   return (result: unknown): unknown => engineResult((result as Members)[member]);
 }
 
-/** Returns nothing of the result. */
+/** Ignores the result. */
 export function nothing(): void {}
 
-/** Sends null for absent data: JSON would omit the member. */
+/** Replaces absent data by null, because JSON would omit the member. */
 export function dataOrNull({ data = null, ...members }: Members): Members {
   return { ...members, data };
 }
 
-/** Returns options under their wire names, if they are among `names`. JSON omits undefined members. */
+/** Returns the options that are among `names`, under their wire names. JSON omits undefined members. */
 export function wireMembers(options: object, names: readonly string[]): Members {
   return Object.fromEntries(names.map((name) => [snakeCase(name), (options as Members)[name]]));
 }
 
-/** Yields the items of all pages. Requests each page after the previous one was consumed. */
+/** Yields the items of all pages. The next page is requested only after all items of the page before were consumed. */
 export async function* itemsOfPages<Item>(
   page: (options: PageOptions) => Promise<Page<Item>>,
   options: IterateOptions,

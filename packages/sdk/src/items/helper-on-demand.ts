@@ -2,7 +2,10 @@ import { OnDemand, type Part } from "../on-demand.ts";
 
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** Returns the methods of a helper whose part of the SDK is loaded at their first use. Calls keep their order. */
+/**
+ * Returns the methods of a helper. The part of the SDK that implements them is loaded when one is first used. Calls are
+ * made in the order in which the methods are called.
+ */
 export function helperOnDemand<Contents, Helper extends object>(
   part: Part<Contents>,
   create: (contents: Contents) => Helper,

@@ -5,7 +5,10 @@ import type { UpdateOpError } from "./update-op.ts";
 export type HelperOptions = Pick<CallOptions, "timeoutMs" | "timeout_ms" | "signal">;
 
 export interface ConditionOptions extends HelperOptions {
-  /** Writes only if the item has this version, else fails with `state_conflict`. 0: only if the item does not exist. */
+  /**
+   * Writes only if the item has this version; otherwise fails with `state_conflict`. With 0, writes only if the item
+   * does not exist.
+   */
   readonly ifVersion?: number | undefined;
 }
 
@@ -15,21 +18,21 @@ export interface WriteOptions extends ConditionOptions {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** True: if one operation fails, nothing is written. False: the others are still applied. Default true. */
+  /** If true, nothing is written when one operation fails. If false, the other operations are applied. Default true. */
   readonly atomic?: boolean | undefined;
 }
 
 export interface PageOptions extends HelperOptions {
-  /** Only ids with this prefix. */
+  /** Returns only ids that begin with this prefix. */
   readonly prefix?: string | undefined;
-  /** `cursor` of the previous page. Default: the first page. */
+  /** The `cursor` of the previous page. By default, the first page is returned. */
   readonly cursor?: string | undefined;
   /** Maximum items per page, 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
 }
 
 export interface IterateOptions extends HelperOptions {
-  /** Only ids with this prefix. */
+  /** Returns only ids that begin with this prefix. */
   readonly prefix?: string | undefined;
   /** Items per request, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
@@ -45,13 +48,13 @@ export interface Page<Item> {
 
 /** Metadata of an item. */
 export interface ItemFacts {
-  /** Starts at 1 and increases by 1 with each change. */
+  /** Version of the item. It starts at 1 and increases by 1 with each change. */
   readonly version: number;
-  /** ISO 8601. */
+  /** Time of the last change, ISO 8601. */
   readonly updatedAt: string;
-  /** Size of its JSON, in bytes. */
+  /** Size of the item's JSON, in bytes. */
   readonly bytes: number;
-  /** ISO 8601. Absent if the item does not expire. */
+  /** Time at which the item expires, ISO 8601. Absent if it does not expire. */
   readonly expiresAt?: string;
   /** @deprecated Use `updatedAt`. */
   readonly updated_at: string;
@@ -64,7 +67,10 @@ export interface SetResult<Value> {
   readonly oldValue: Value | null;
   readonly newValue: Value;
   readonly version: number;
-  /** Present only if the write is not durable yet: `relaxed` becomes durable within a second, `memory` never. */
+  /**
+   * Present only if the write is not durable when the call returns. `relaxed` means that it becomes durable within a
+   * second, `memory` that it never does.
+   */
   readonly durability?: "relaxed" | "memory";
   /** @deprecated Use `oldValue`. */
   readonly old_value: Value | null;
@@ -75,7 +81,7 @@ export interface SetResult<Value> {
 export interface UpdateResult<Value> {
   /** Null if the item did not exist. */
   readonly oldValue: Value | null;
-  /** The present value. If the update was not applied, the unchanged value. */
+  /** The current value. If the update was not applied, it is the unchanged value. */
   readonly newValue: Value | null;
   readonly version: number;
   /** Failed operations. Absent if none failed. */

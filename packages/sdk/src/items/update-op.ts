@@ -1,6 +1,6 @@
 /**
- * Position within a value. A string names one member of the root (`"a.b"` is a member with a dot, `""` the root
- * itself). An array is a path with one member per segment.
+ * Position within a value. A string is the name of one member of the root: `"a.b"` is a member whose name contains a
+ * dot, and `""` is the root itself. An array is a path, with one name per level.
  */
 export type UpdatePath = string | readonly string[];
 
@@ -16,12 +16,15 @@ export type UpdateOp =
       readonly path?: UpdatePath | undefined;
       readonly value: Readonly<Record<string, unknown>>;
     }
-  /** Adds the whole number `by`. A missing member counts as 0. */
+  /** Adds `by` to a number. `by` is a whole number. A missing member counts as 0. */
   | { readonly type: "increment"; readonly path: UpdatePath; readonly by: number }
   | { readonly type: "decrement"; readonly path: UpdatePath; readonly by: number }
-  /** Appends `value` to an array, or a string to a string. A missing member becomes `[value]`, or the string. */
+  /**
+   * Appends `value` to an array, or a string to a string. If the member is missing, it is created: as `[value]`, or as
+   * the string if `value` is a string.
+   */
   | { readonly type: "append"; readonly path?: UpdatePath | undefined; readonly value: unknown }
-  /** Removes the member. The root becomes null. */
+  /** Removes the member. If the path is the root, the root becomes null. */
   | { readonly type: "remove"; readonly path: UpdatePath };
 
 /** Why one operation failed. */

@@ -1,6 +1,6 @@
 type Methods = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
-/** Returns methods of `helper` that need no `first` arguments: they pass these on before their own. */
+/** Returns methods of `helper` whose first arguments are already set. They add `first` before their own arguments. */
 export function withFirst<Name extends string>(
   helper: { readonly [Method in Name]: unknown },
   first: readonly string[],

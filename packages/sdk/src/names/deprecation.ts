@@ -1,6 +1,6 @@
 const reported = new Set<string>();
 
-/** Logs to the console, once per process for each `what`, that an old name was used. */
+/** Logs to the console that an old name was used. Logs once per process for each `what`. */
 export function deprecated(what: string, name: string): void {
   if (reported.has(what)) return;
   reported.add(what);

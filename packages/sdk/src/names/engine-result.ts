@@ -2,16 +2,17 @@ import { camelCase } from "./case.ts";
 import { deprecated } from "./deprecation.ts";
 
 /**
- * Members of a result whose values are objects or lists of the engine too. The values of all other members stay
- * unchanged: they may be a user's.
+ * Members of a result whose values are objects or lists that the engine defines. The values of all other members stay
+ * unchanged, because they may be values of a user.
  */
 export interface ResultShape {
   readonly [member: string]: ResultShape;
 }
 
 /**
- * Prototype of all results: its getters return the members under their names on the wire, which earlier releases
- * returned. They are not enumerable. Added when the first result has the member.
+ * Prototype of all results. It has getters that return the members under their names on the wire, because earlier
+ * releases returned these names. The getters are not enumerable. A getter is added when the first result with the
+ * member appears.
  */
 const resultPrototype: object = {};
 
@@ -25,7 +26,7 @@ function addOldName(old: string, name: string): void {
   });
 }
 
-/** Returns a result of the engine with its members in camelCase. Lists are converted item by item. */
+/** Returns a result of the engine with member names in camelCase. Lists are converted item by item. */
 export function engineResult(wire: unknown, shape: ResultShape = {}): unknown {
   if (Array.isArray(wire)) return wire.map((item) => engineResult(item, shape));
   if (typeof wire !== "object" || wire === null) return wire;

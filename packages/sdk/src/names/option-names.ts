@@ -1,20 +1,20 @@
 import { didYouMean } from "@svc-runtime/protocol/client";
 import { deprecated } from "./deprecation.ts";
 
-/** Options of one method, or members of one object that a method takes. */
+/** Names of the options of a method, or of the members of an object that a method takes. */
 export interface OptionNames {
-  /** For messages, e.g. `state.set`. */
+  /** Name for messages, for example `state.set`. */
   readonly of: string;
   readonly known: ReadonlySet<string>;
-  /** Present name by other accepted name. */
+  /** Other accepted names, each with the current name. */
   readonly others: ReadonlyMap<string, { readonly name: string; readonly isDeprecated: boolean }>;
 }
 
 /**
- * Returns the options of a method.
+ * Returns the names of the options of a method.
  *
- * @param old present name by deprecated name.
- * @param specified present name by the name that the specification writes out. Both are equally valid.
+ * @param old Deprecated names, each with the current name.
+ * @param specified Names that the specification uses, each with the current name. Both are valid.
  */
 export function optionNames(
   of: string,
@@ -29,16 +29,16 @@ export function optionNames(
 }
 
 /**
- * Returns the given options under their present names: the same object if it uses no others.
+ * Returns the given options under their current names. Returns the same object if all its names are current.
  *
- * @throws TypeError for a value that is not an object, and for an option that the method does not have. Names the
- *   nearest one that it has.
+ * @throws TypeError for a value that is not an object, and for an option that the method does not have. The message
+ * contains the nearest option that it has.
  */
 export function checkedOptions<Options extends object>(given: Options, names: OptionNames): Options {
   if (typeof given !== "object" || given === null)
     throw new TypeError(`the options of ${names.of} must be an object, not ${given === null ? "null" : typeof given}`);
   let isRenamed = false;
-  // Faster than a list of the keys: this runs for every call.
+  // A `for` loop is faster than a list of the keys, and this code runs for every call.
   for (const name in given) {
     if (names.known.has(name) || !Object.hasOwn(given, name)) continue;
     if (!names.others.has(name)) throw unknownOption(name, names);

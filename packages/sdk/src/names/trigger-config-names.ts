@@ -1,13 +1,16 @@
 import { camelCase } from "./case.ts";
 import { checkedOptions, type OptionNames, optionNames } from "./option-names.ts";
 
-/** Members that all types have. */
+/** Members that the configs of all trigger types have. */
 const COMMON = ["condition_function_id", "description"];
 const STATE = ["scope", "key", "prefix", "event_types", "max_attempts", ...COMMON];
 const JOIN = ["stream_name", "group_id", ...COMMON];
 const SUBSCRIBE = ["topic", ...COMMON];
 
-/** Members of the configs of the engine's trigger types, by their names on the wire. Other configs are users' values. */
+/**
+ * Members of the configs of the engine's trigger types, by their names on the wire. Configs of other types are values
+ * of users and stay unchanged.
+ */
 const CONFIGS: Readonly<Record<string, readonly string[]>> = {
   http: [
     "api_path",
@@ -39,12 +42,12 @@ const CONFIGS: Readonly<Record<string, readonly string[]>> = {
   "durable:subscriber": ["queue_config", ...SUBSCRIBE],
 };
 
-/** Members of the members whose values are objects or lists of the engine too. */
+/** Members whose values are objects or lists that the engine defines, with the members of these objects. */
 const INNER: Readonly<Record<string, readonly string[]>> = {
   middleware_function_ids: ["function_id", "phase", "priority", "with_body"],
   rate_limit: ["requests", "per_ms"],
   cors: ["allowed_origins", "allowed_methods", "allowed_headers", "exposed_headers", "credentials", "max_age"],
-  // The members of this one are in camelCase on the wire too.
+  // The members of this object are in camelCase on the wire too.
   queue_config: [
     "type",
     "maxRetries",
@@ -56,11 +59,12 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Members whose wire names the specification writes out. */
+/** Members whose wire names the specification uses, so that both spellings are valid. */
 const SPECIFIED: readonly string[] = ["api_path", "http_method", "function_id"];
 
 /**
- * Returns a trigger's config under the names of the wire. A config of a type that is not the engine's stays unchanged.
+ * Returns a trigger's config with the names of the wire. If the type is not one of the engine's, the config stays
+ * unchanged.
  *
  * @throws TypeError for a member that the type does not have.
  */
@@ -71,7 +75,7 @@ export function wireTriggerConfig(type: string, config: unknown): unknown {
 
 function toWire(given: unknown, members: readonly string[], of: string): unknown {
   if (Array.isArray(given)) return given.map((item) => toWire(item, members, of));
-  // The engine rejects other values with its own message.
+  // Other values are passed on, because the engine rejects them with a message of its own.
   if (typeof given !== "object" || given === null) return given;
   const config = checkedOptions(given, namesOf(members, of)) as Readonly<Record<string, unknown>>;
   const wire: Record<string, unknown> = {};

@@ -15,7 +15,7 @@ import type { WorkerQueue } from "./worker-queue.ts";
 const JOB_OPTIONS = ["delayMs", "runAt", "priority", "dedupeKey", "expiresInMs", "group", "maxAttempts"] as const;
 const JOB_MEMBERS = ["queue", "functionId", ...JOB_OPTIONS, "data"] as const;
 const jobMembers = /* @__PURE__ */ optionNames("a job of queue.enqueueMany", JOB_MEMBERS);
-/** Members of a job whose values are the engine's. */
+/** Members of a job whose values are objects or lists that the engine defines. */
 const JOB = { failures: {}, made_by: {} };
 
 /** The methods of `WorkerQueue`. */
@@ -54,9 +54,9 @@ export class QueueCalls extends /* @__PURE__ */ helperClass<WorkerQueue>("queue"
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 /**
- * Returns RFC 3339. Untyped callers may pass any value.
+ * Returns a time in RFC 3339. Callers without types may pass any value.
  *
- * @throws TypeError for other values.
+ * @throws TypeError for a value that is not a time.
  */
 function instantOf(runAt: unknown): string {
   if (runAt instanceof Date && !Number.isNaN(runAt.getTime())) return runAt.toISOString();
@@ -66,7 +66,7 @@ function instantOf(runAt: unknown): string {
   );
 }
 
-/** Returns a job with the forms of the wire. JSON omits undefined members. */
+/** Returns a job in the form of the wire. JSON omits undefined members. */
 function wireJob({ function_id, run_at, ...job }: Members): Members {
   return {
     function_id: function_id ?? undefined,

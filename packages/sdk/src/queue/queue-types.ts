@@ -9,24 +9,26 @@ import type { HelperOptions } from "../items/item-types.ts";
 
 export type { JobProgress, JobState } from "@svc-runtime/protocol/listings";
 
-/** Contents of a queue, and counts of its jobs since it was first used. */
+/** Contents of a queue, and counts of its jobs since the queue was first used. */
 export interface QueueStats extends Omit<ListedStats, "waiting_reasons"> {
-  /** Why no worker can run some of the oldest waiting jobs. Absent on older engines. */
+  /** Reasons why no worker can run some of the oldest waiting jobs. Absent on older engines. */
   readonly waitingReasons?: readonly string[];
 }
 
 /** Options of a new job. Omitted options default to the queue's settings. */
 export interface JobOptions {
-  /** Minimum delay before it runs, in milliseconds. Not together with `runAt`. */
+  /** Minimum delay before the job runs, in milliseconds. Cannot be used together with `runAt`. */
   readonly delayMs?: number | undefined;
   /**
-   * Earliest time at which it runs: a Date, or an RFC 3339 string, e.g. `2026-03-01T09:00:00Z`. Other values reject
-   * with TypeError.
+   * Earliest time at which the job runs: a Date, or a string in RFC 3339, for example `2026-03-01T09:00:00Z`. For other
+   * values, the method rejects with TypeError.
    */
   readonly runAt?: Date | string | undefined;
   /** Higher priorities run first. Default 0. */
   readonly priority?: number | undefined;
-  /** If a job with the same key was added within the last 10 minutes, nothing is stored and that job is returned. */
+  /**
+   * If a job with the same key was added within the last 10 minutes, no job is stored and the earlier job is returned.
+   */
   readonly dedupeKey?: string | undefined;
   /** Milliseconds after which a job that has not started is dropped. */
   readonly expiresInMs?: number | undefined;
@@ -41,15 +43,15 @@ export interface EnqueueOptions extends JobOptions, HelperOptions {}
 /** One job of `enqueueMany`. */
 export interface JobToEnqueue extends JobOptions {
   readonly queue: string;
-  /** Null for the queue's triggers. */
+  /** Id of the function to call. Null for a job that the queue's triggers get. */
   readonly functionId: string | null;
   readonly data: unknown;
 }
 
 export interface EnqueuedJob {
-  /** Id of the job on the queue. If `duplicate` is true, that of the first job. */
+  /** Id of the job. If `duplicate` is true, it is the id of the earlier job. */
   readonly jobId: string;
-  /** Whether the dedupe key was in use, so that nothing was stored. */
+  /** True if the dedupe key was in use, so that no job was stored. */
   readonly duplicate: boolean;
   /** @deprecated Use `jobId`. */
   readonly job_id: string;
@@ -57,13 +59,13 @@ export interface EnqueuedJob {
 
 /** One failed attempt. */
 export interface JobFailure {
-  /** Starts at 1. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number;
   readonly at: string;
   readonly code: string;
   readonly message: string;
   readonly stack: string | null;
-  /** Name and id of the worker that ran it. */
+  /** Name and id of the worker that ran the attempt. */
   readonly worker: string | null;
   readonly traceId: string | null;
   /** @deprecated Use `traceId`. */
@@ -96,9 +98,12 @@ export interface QueueJob<Data = unknown> {
   readonly bytes: number;
   /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
   readonly failures: readonly JobFailure[];
-  /** Why no worker can run it now, e.g. nobody provides its function. Null if one can. Absent on older engines. */
+  /**
+   * Why no worker can run the job now, for example because no worker provides its function. Null if a worker can run
+   * it. Absent on older engines.
+   */
   readonly reason?: string | null;
-  /** Last report of the running attempt. Absent on older engines. */
+  /** Last progress report of the running attempt. Absent on older engines. */
   readonly progress?: JobProgress | null;
   /** @deprecated Use `jobId`. */
   readonly job_id: string;
@@ -125,21 +130,24 @@ export interface QueueJob<Data = unknown> {
 type OnlyWaiting = "state" | "data" | "runAt" | "expiresAt" | "failedAt" | "reason" | "progress";
 type OnlyWaitingOldNames = "run_at" | "expires_at" | "failed_at";
 
-/** A job that succeeded. The queue keeps its latest ones, see `keep_completed` of its config. Times are RFC 3339. */
+/**
+ * A job that succeeded. The queue keeps the latest of these jobs; see `keep_completed` in the queue's config. Times are
+ * RFC 3339.
+ */
 export interface DoneJob<Result = unknown> extends Omit<QueueJob, OnlyWaiting | OnlyWaitingOldNames> {
   readonly state: "done";
-  /** Null if it is not kept. */
+  /** Result of the function. Null if it was not kept. */
   readonly result: Result;
   /** False if the result was larger than 64 KiB. */
   readonly resultKept: boolean;
   readonly endedAt: string;
   /** Duration of the last attempt. */
   readonly durationMs: number;
-  /** It is deleted at this time, or earlier if newer ones take its place. */
+  /** Time at which the job is deleted. It may be deleted earlier if newer jobs take its place. */
   readonly keptUntil: string;
 }
 
-/** A job that has ended and of which only the dedupe key is kept. */
+/** A job that has ended. Only its dedupe key is still kept. */
 export interface EndedJob {
   readonly jobId: string;
   readonly queue: string;
@@ -171,10 +179,8 @@ export interface DoneJobPage<Result = unknown> {
 }
 
 export interface RedriveOptions extends HelperOptions {
-  /**
-   * Ids of the dead-letter entries to redrive. An unknown id is an error, and then nothing is redriven. Default: all.
-   */
+  /** Ids of the dead letters to redrive. If an id is unknown, the method rejects and redrives nothing. Default: all. */
   readonly jobIds?: readonly string[] | undefined;
-  /** Replaces the data of the jobs. */
+  /** New data for the jobs, which replaces their old data. */
   readonly payload?: unknown;
 }

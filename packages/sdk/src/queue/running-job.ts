@@ -20,14 +20,14 @@ export class RunningJob implements Job {
   }
 
   /**
-   * Reports how far the job is: a number from 0 to 1, and a note for people of at most 256 characters. `queue.getJob`,
-   * the console and `svc queue watch` show the last report while the attempt runs. Returns at once. A report that
-   * cannot be sent is dropped.
+   * Reports the progress of the job: a number from 0 to 1, and a note for people of at most 256 characters.
+   * `queue.getJob`, the console and `svc queue watch` show the last report while the attempt runs. Returns at once. A
+   * report that cannot be sent is dropped.
    *
    * @throws TypeError for other values.
    */
   get progress(): (value: number, note?: string) => void {
-    // A bound function, so that handlers may destructure the job.
+    // Returns a bound function, so that handlers may destructure the job.
     return (value, note) => {
       if (typeof value !== "number" || !(value >= 0 && value <= 1))
         throw new TypeError(`the progress of a job must be a number from 0 to 1; it is ${String(value)}`);

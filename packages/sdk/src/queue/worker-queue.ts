@@ -17,20 +17,20 @@ import type {
 } from "./queue-types.ts";
 
 /**
- * Durable jobs (module `svc-queue`). Each job runs at least once, is retried when it fails, and ends as done or in the
- * dead-letter queue. All methods reject with CallError, as `worker.call` does: `queue_not_found`, `queue_full`,
- * `job_not_found`.
+ * Durable jobs (module `svc-queue`). Each job runs at least once and is retried when it fails. In the end it is done or
+ * in the dead-letter queue. All methods reject with CallError, like `worker.call`. Codes are for example
+ * `queue_not_found`, `queue_full` and `job_not_found`.
  */
 export interface WorkerQueue {
   /**
-   * Adds a call of the function to a queue, or with null a job for the queue's triggers. Resolves when the job is
-   * stored on disk.
+   * Adds a call of the function to a queue. If `functionId` is null, adds a job that the queue's triggers get. Resolves
+   * when the job is stored on disk.
    */
   enqueue(queue: string, functionId: string | null, data?: unknown, options?: EnqueueOptions): Promise<EnqueuedJob>;
-  /** Adds all jobs or none. */
+  /** Adds all jobs, or none if one of them is rejected. */
   enqueueMany(jobs: readonly JobToEnqueue[], options?: HelperOptions): Promise<readonly EnqueuedJob[]>;
   /**
-   * Publishes to a topic: every subscription of type `durable:subscriber` receives a job, even if its worker is
+   * Publishes a message to a topic. Each subscription of type `durable:subscriber` gets a job, even if its worker is
    * disconnected. Resolves when the jobs are stored on disk.
    */
   publish(topic: string, data?: unknown, options?: HelperOptions): Promise<void>;
@@ -43,14 +43,17 @@ export interface WorkerQueue {
   ): Promise<DoneJobPage<Result>>;
   peek<Data = unknown>(queue: string, options?: PeekOptions): Promise<JobPage<Data>>;
   /**
-   * Returns a job: a running one with its progress, one that succeeded with its result while it is kept. Rejects with
-   * `job_not_found` if it has ended and is no longer kept.
+   * Returns a job. A running job has its progress, and a job that succeeded has its result while that is kept. Rejects
+   * with `job_not_found` if the job has ended and is no longer kept.
    */
   getJob<Data = unknown, Result = unknown>(
     jobId: string,
     options?: HelperOptions,
   ): Promise<QueueJob<Data> | DoneJob<Result> | EndedJob>;
-  /** Starts no jobs until `resume`, even after a restart of the engine. Jobs are still accepted. */
+  /**
+   * Pauses a queue: no jobs are started until `resume`, even after a restart of the engine. New jobs are still
+   * accepted.
+   */
   pause(queue: string, options?: HelperOptions): Promise<void>;
   resume(queue: string, options?: HelperOptions): Promise<void>;
   /** Deletes the waiting and delayed jobs. Returns their number. */
@@ -79,7 +82,7 @@ const METHODS = [
   "discard",
 ] as const satisfies readonly (keyof WorkerQueue)[];
 
-/** The part of the SDK that makes the calls. */
+/** The part of the SDK that implements `WorkerQueue`. */
 export interface QueuePart {
   readonly QueueCalls: new (calls: HelperCalls) => WorkerQueue;
 }

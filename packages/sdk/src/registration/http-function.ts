@@ -4,7 +4,8 @@ import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { timeoutProblem } from "../refusals.ts";
 
 /**
- * How the engine authenticates to the function. The values are names of environment variables of the engine's process.
+ * How the engine authenticates itself to the function. The values are names of environment variables that the engine's
+ * process has.
  */
 export type HttpFunctionAuth =
   | { readonly type: "hmac"; readonly secretKey: string }
@@ -20,7 +21,7 @@ export type HttpFunctionAuth =
 /** A function that the engine calls over HTTP. It does not run in this worker. */
 export interface HttpFunction {
   readonly url: string;
-  /** Default POST. The payload is the body for every method. */
+  /** HTTP method. Default POST. With each method, the payload is the body. */
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | undefined;
   /** Deadline of one call including all attempts, in milliseconds, 1 to 86,400,000. Default 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -28,14 +29,16 @@ export interface HttpFunction {
   readonly timeout_ms?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly auth?: HttpFunctionAuth | undefined;
-  /** Default: only requests that did not reach the function are retried. */
+  /** Retries. By default, only requests that did not reach the function are sent again. */
   readonly retry?:
     | {
         /** Maximum attempts, 1 to 10. Default: the engine's setting, 3. */
         readonly attempts?: number | undefined;
         /** Statuses from 400 to 599 that are retried. Requires `idempotent`. */
         readonly statuses?: readonly number[] | undefined;
-        /** The function may run twice without harm, so requests are also retried after a broken connection. */
+        /**
+         * True if the function may run twice without harm. Requests are then also sent again after a broken connection.
+         */
         readonly idempotent?: boolean | undefined;
       }
     | undefined;
@@ -52,7 +55,7 @@ const authMembers = optionNames("auth of an HTTP function", ["type", "header", "
 const retryMembers = optionNames("retry of an HTTP function", ["attempts", "statuses", "idempotent"]);
 
 /**
- * Returns the description of the function under its present names. The engine checks the rest by its own rules.
+ * Returns the description of the function under its current names. The engine checks the rest by its own rules.
  *
  * @throws TypeError that names the function, if the value is not a valid description.
  */
@@ -73,7 +76,9 @@ export function checkedHttpFunction(value: HttpFunction, id: string): HttpFuncti
   };
 }
 
-/** Returns the description under the names of the wire. Names of headers are the user's. */
+/**
+ * Returns the description under the names of the wire. Names of headers stay unchanged, because the user chose them.
+ */
 export function wireHttpFunction({ auth, timeoutMs, ...rest }: HttpFunction): WireHttpFunction {
   return {
     ...rest,
@@ -91,7 +96,10 @@ export interface WireHttpFunction {
   readonly [member: string]: unknown;
 }
 
-/** Handler for calls that an engine sends to this worker although the function is called over HTTP. */
+/**
+ * Returns a handler for calls that an engine sends to this worker by mistake, although the function is called over
+ * HTTP.
+ */
 export function notInvokable(id: string): () => never {
   return () => {
     throw new CallError("function_not_invokable", `function ${id} is called over HTTP and does not run in this worker`);

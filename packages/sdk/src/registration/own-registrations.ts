@@ -24,14 +24,17 @@ import type { ProvidedType, TriggerHandlers } from "./trigger-providers.ts";
 type ProviderPart = typeof import("./provider.ts");
 
 /**
- * The functions and trigger types that a worker provides: announces them to the engine, keeps their handlers, and passes
- * the engine's calls and bindings to the part of the SDK that runs them.
+ * The functions and trigger types that a worker provides. Announces them to the engine and stores their handlers.
+ * Passes the engine's calls and bindings to the part of the SDK that runs the handlers.
  */
 export class OwnRegistrations {
   readonly #session: Session;
   readonly #logger: Logger;
   readonly #provider: OnDemand<ProviderPart, Provider>;
-  /** Messages that wait for the part and are not cancelled, by their ids. */
+  /**
+   * Calls that wait until the part is loaded and were not cancelled, by their ids. `#waitingBindings` has the waiting
+   * bindings.
+   */
   readonly #waitingCalls = new Map<unknown, object>();
   readonly #waitingBindings = new Map<string, object>();
   readonly #functions = new Map<string, FunctionEntry>();
@@ -44,7 +47,7 @@ export class OwnRegistrations {
   }
 
   call(call: InboundCall): void {
-    // A call in flight is finished even if its function is unregistered before the part is loaded.
+    // The entry is read now, so that the call runs even if its function is unregistered before the part is loaded.
     const entry = this.#functions.get(call.functionId);
     this.#provide(
       this.#waitingCalls,
@@ -85,18 +88,18 @@ export class OwnRegistrations {
     this.#provider.value?.disconnected();
   }
 
-  /** Returns one promise per call in flight, which resolves when its handler ends. */
+  /** Returns one promise per call in flight. Each resolves when the call's handler ends. */
   callEnds(): readonly Promise<void>[] {
     const { value, loading } = this.#provider;
     return value?.callEnds() ?? (loading === undefined ? [] : [loading]);
   }
 
-  /** Resolves when all bindings requested so far are made or removed. */
+  /** Resolves when all bindings that were requested so far are made or removed. */
   async bindingsSettled(): Promise<void> {
     await this.#provider.value?.bindingsSettled();
   }
 
-  /** Runs `action`, after the part is loaded, unless the message was removed from `waiting` or replaced before. */
+  /** Runs `action` when the part is loaded, unless the message was removed from `waiting` or replaced before that. */
   #provide<Id>(
     waiting: Map<Id, object>,
     id: Id,
@@ -135,8 +138,8 @@ export class OwnRegistrations {
       validate: options.validate,
       invocation: httpFunction === undefined ? undefined : wireHttpFunction(httpFunction),
     });
-    // The overloads of the worker's method guarantee that the handler takes the schema's output, or the type that the
-    // caller declares.
+    // The cast is safe: the overloads of the worker's method guarantee that the handler takes the schema's output, or
+    // the type that the caller declares.
     const entry: FunctionEntry = {
       handler: typeof handler === "function" ? (handler as Handler<unknown>) : notInvokable(id),
       schema: schemaIn(options.requestFormat),
@@ -147,7 +150,7 @@ export class OwnRegistrations {
     return {
       id,
       unregister: () => {
-        // Removes this registration only, not a later one with the same id.
+        // Removes this registration only. A later registration may have the same id.
         if (this.#functions.get(id) !== entry) return;
         this.#functions.delete(id);
         this.#session.unregisterFunction(id);
@@ -156,8 +159,8 @@ export class OwnRegistrations {
   }
 
   /**
-   * Returns a function that unregisters the type. The handlers receive the schema's output, or the raw config if there
-   * is no schema.
+   * Adds a trigger type. Returns a function that unregisters it. The handlers receive the schema's output, or the raw
+   * config if there is no schema.
    */
   addTriggerType(given: TriggerTypeInput, handlers: TriggerHandlers): () => void {
     const type = checkedOptions(given, triggerTypeMembers);

@@ -1,6 +1,6 @@
 import type { MessageOf } from "@svc-runtime/protocol/client";
 
-/** A trigger that the engine asks the provider of its type to bind. */
+/** A trigger that the engine asks the provider of the trigger's type to bind. */
 export interface WireBinding {
   readonly id: string;
   readonly trigger_type: string;
@@ -10,13 +10,13 @@ export interface WireBinding {
 }
 
 /**
- * The bindings that the engine sent to this worker as a provider. Needed because the engine's unbind message contains
- * only the id.
+ * The bindings that the engine sent to this worker as the provider of their types. They are stored because the engine's
+ * unbind message contains only the id.
  */
 export class ProvidedBindings {
   readonly #byId = new Map<string, WireBinding>();
 
-  /** Adds the binding. Returns it with the binding that it replaces. */
+  /** Adds a binding. Returns it together with the binding that it replaces. */
   add(message: MessageOf<"registertrigger">): {
     readonly binding: WireBinding;
     readonly replaced: WireBinding | undefined;

@@ -14,14 +14,14 @@ export interface ProviderSessionOptions {
 }
 
 /**
- * The part of a session for what the worker provides, without I/O: remembers the calls and bindings of the present
- * connection, and answers them.
+ * The part of a session for what the worker provides, without I/O. It stores the calls and bindings of the current
+ * connection, and sends their outcomes.
  */
 export class ProviderSession {
   readonly #session: Pick<Session, "isOpen" | "sendIfOpen">;
   readonly #log: SessionOutput["log"];
   readonly #newId: () => string;
-  /** Unanswered calls: function id by invocation id. */
+  /** Calls without an outcome yet: the function id by invocation id. */
   readonly #calls = new Map<string, string>();
   readonly #bindings = new ProvidedBindings();
 
@@ -31,9 +31,10 @@ export class ProviderSession {
     this.#newId = newId;
   }
 
-  /** Returns the call to run, or undefined if it already runs. */
+  /** Returns the call to run. Returns undefined if it already runs. */
   accept(call: InboundCall): AcceptedCall | undefined {
-    // Only an engine that expects no answer omits the id, but the handler's bookkeeping requires one.
+    // Only an engine that expects no result sends no id. A new id is used, because the call must have one in this
+    // worker.
     const invocationId = call.invocationId ?? this.#newId();
     if (this.#calls.has(invocationId)) {
       this.#log("warn", "a call arrived twice; running it once", {
@@ -46,14 +47,14 @@ export class ProviderSession {
     return acceptedCall(call, invocationId);
   }
 
-  /** Returns whether the call still needed an answer. It no longer does. */
+  /** Marks a call as cancelled, so that it needs no result. Returns true if it still needed one. */
   cancel(invocationId: string): boolean {
     return this.#calls.delete(invocationId);
   }
 
   /**
-   * Answers a call with the handler's result. Undefined sends no result. If JSON cannot represent the result, or it is
-   * too large, the answer is an error.
+   * Sends the handler's result of a call. If it is undefined, no result is sent. If JSON cannot represent the result,
+   * or if it is too large, an error is sent.
    */
   answer(invocationId: string, result: unknown): void {
     const functionId = this.#settle(invocationId);
@@ -94,8 +95,8 @@ export class ProviderSession {
   }
 
   /**
-   * Returns the function of a call that still needs an answer. A cancelled call and a call of an earlier connection do
-   * not.
+   * Returns the function of a call that still needs a result. Calls that were cancelled and calls of an earlier
+   * connection do not need one.
    */
   #settle(invocationId: string): string | undefined {
     const functionId = this.#calls.get(invocationId);
@@ -110,7 +111,7 @@ export class ProviderSession {
     return functionId;
   }
 
-  /** Returns the binding to make, with the one that it replaces. */
+  /** Returns the binding to make, together with the binding that it replaces. */
   bind(message: MessageOf<"registertrigger">): ReturnType<ProvidedBindings["add"]> {
     return this.#bindings.add(message);
   }
@@ -120,14 +121,17 @@ export class ProviderSession {
     return this.#bindings.remove(id);
   }
 
-  /** Reports that the provider bound the trigger, or failed to. */
+  /** Reports to the engine that the provider bound the trigger, or that it failed to. */
   answerBinding(binding: WireBinding, error?: WireError): void {
     if (!this.#bindings.holds(binding)) return;
     if (error !== undefined) this.#bindings.remove(binding.id);
     this.#session.sendIfOpen(encodeBindingResult(binding, error));
   }
 
-  /** Forgets the calls and bindings of a connection that has ended. Returns them: they must be cancelled and unbound. */
+  /**
+   * Removes the calls and bindings of a connection that has ended. Returns them, because they must be cancelled and
+   * unbound.
+   */
   disconnected(): { readonly invocationIds: readonly string[]; readonly bindings: readonly WireBinding[] } {
     const invocationIds = [...this.#calls.keys()];
     this.#calls.clear();
@@ -135,7 +139,7 @@ export class ProviderSession {
   }
 }
 
-/** `result` is JSON text. Undefined writes neither result nor error. */
+/** Encodes a result. `result` is JSON text. If it is undefined, the frame has neither a result nor an error. */
 function encodeResult(invocationId: string, functionId: string, result: string | undefined): string {
   const head = `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)}`;
   return result === undefined ? `${head}}` : `${head},"result":${result}}`;

@@ -26,7 +26,7 @@ export interface ProviderOptions {
   readonly userLogger: Logger;
   /** The worker's logger. */
   readonly logger: Logger;
-  /** Receives the log lines of handlers. Undefined if they are not sent. */
+  /** Receives the log lines of handlers. Undefined if log lines are not sent. */
   readonly logEntries: ((entry: LogEntry) => void) | undefined;
   readonly asyncContext: AsyncContext;
   readonly queueAndCron: Part<QueuePart & CronPart>;
@@ -39,7 +39,7 @@ export interface ProviderOptions {
   readonly spans: Spans;
 }
 
-/** Runs what a worker provides: the handlers of its functions and of its trigger types. */
+/** Runs the handlers of a worker: those of its functions and of its trigger types. */
 export class Provider {
   readonly #session: ProviderSession;
   readonly #channels: Channels;
@@ -69,7 +69,7 @@ export class Provider {
     });
   }
 
-  /** `entry` is undefined if the function was unregistered. */
+  /** Runs a call. `entry` is undefined if the function was unregistered. */
   call(inbound: InboundCall, entry: FunctionEntry | undefined): void {
     const call = this.#session.accept(inbound);
     if (call === undefined) return;
@@ -81,7 +81,7 @@ export class Provider {
     if (this.#session.cancel(invocationId)) this.#calls.cancel(invocationId, reason);
   }
 
-  /** `type` is undefined if the type was unregistered. */
+  /** Binds a trigger. `type` is undefined if the trigger type was unregistered. */
   bind(message: MessageOf<"registertrigger">, type: ProvidedType | undefined): void {
     const { binding, replaced } = this.#session.bind(message);
     if (replaced !== undefined) this.#triggers.unbind(replaced);
@@ -93,19 +93,21 @@ export class Provider {
     if (binding !== undefined) this.#triggers.unbind(binding);
   }
 
-  /** Cancels the running handlers and unbinds the bindings of the connection that has ended. */
+  /**
+   * Called when the connection has ended. Cancels the running handlers, and removes the bindings of this connection.
+   */
   disconnected(): void {
     const { invocationIds, bindings } = this.#session.disconnected();
     for (const id of invocationIds) this.#calls.cancel(id, "disconnected");
     for (const binding of bindings) this.#triggers.unbind(binding);
   }
 
-  /** Returns one promise per call in flight, which resolves when its handler ends. */
+  /** Returns one promise per call in flight. Each resolves when the call's handler ends. */
   callEnds(): readonly Promise<void>[] {
     return this.#calls.ends();
   }
 
-  /** Resolves when all bindings requested so far are made or removed. */
+  /** Resolves when all bindings that were requested so far are made or removed. */
   bindingsSettled(): Promise<void> {
     return this.#triggers.settled();
   }
@@ -114,7 +116,7 @@ export class Provider {
 function hostOf(options: ProviderOptions): ActiveCallHost {
   const { name, userLogger, logger, logEntries, asyncContext, channels, calls, spans } = options;
   const { queueAndCron, stateTransfer } = options;
-  /** Returns the running span of a call, or the call itself. */
+  /** Returns the span of the call that runs now. Without one, returns the call itself. */
   const within = (call: ActiveCall): Active => {
     const current = asyncContext.current();
     return current?.activeCall === call ? current : call;

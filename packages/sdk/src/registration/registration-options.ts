@@ -8,19 +8,22 @@ export interface FunctionOptions<
 > {
   readonly description?: string | undefined;
   /**
-   * Schema of the payload. A Standard Schema (zod, valibot, arktype) also types the handler's input and is enforced
-   * before the handler runs.
+   * Schema of the payload. If it is a Standard Schema (zod, valibot, arktype), it also gives the handler's input its
+   * type, and payloads are checked before the handler runs.
    */
   readonly requestFormat?: Request;
-  /** Schema of the result, shown in listings. A Standard Schema also types the handler's result. Not enforced. */
+  /**
+   * Schema of the result, shown in listings. If it is a Standard Schema, it also gives the handler's result its type.
+   * It is not enforced.
+   */
   readonly responseFormat?: Response;
-  /** Any JSON, shown in listings. */
+  /** Any JSON value, shown in listings. */
   readonly metadata?: unknown;
   /** Deadline of calls of this function without `timeoutMs`, in milliseconds, 1 to 86,400,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether the engine rejects payloads that do not match `requestFormat`, before they are sent here. Default: the
-   * engine's config, usually not.
+   * If true, the engine rejects payloads that do not match `requestFormat` before it sends them to this worker. The
+   * default is the engine's config, where it is usually off.
    */
   readonly validate?: boolean | undefined;
   /** @deprecated Use `requestFormat`. */
@@ -39,18 +42,18 @@ const OLD_FUNCTION_OPTIONS = {
 };
 export const functionOptions = optionNames("registerFunction", FUNCTION_OPTIONS, OLD_FUNCTION_OPTIONS);
 
-/** Result type of a handler whose function has this response format. */
+/** Type of the result of a handler whose function has this response format. */
 export type ResultFor<Response> = Response extends StandardSchema ? InputOf<Response> : unknown;
-/** A format that is shown in listings and not enforced by the SDK. */
+/** A format that is shown in listings. The SDK does not enforce it. */
 export type ShownFormat = JsonSchema | boolean;
 
 export interface Registration {
   readonly id: string;
-  /** Removes this registration. Further calls do nothing. Calls in flight are finished. */
+  /** Removes this registration. Further calls of this method do nothing. Calls in flight are finished. */
   unregister(): void;
 }
 
-/** `Config` and `Call` are the types of the two formats. */
+/** Description of a trigger type. `Config` and `Call` are the types of its two formats. */
 export interface TriggerTypeInput<
   Config extends Format | undefined = Format | undefined,
   Call extends Format | undefined = Format | undefined,
@@ -58,13 +61,13 @@ export interface TriggerTypeInput<
   readonly id: string;
   readonly description: string;
   /**
-   * Schema of a trigger's config. A Standard Schema also types the bindings' config and rejects configs that do not
-   * match.
+   * Schema of a trigger's config. If it is a Standard Schema, it also gives the bindings' config its type, and configs
+   * that do not match are rejected.
    */
   readonly triggerRequestFormat?: Config;
   /** Schema of the payload with which this type calls functions. */
   readonly callRequestFormat?: Call;
-  /** Whether the engine rejects triggers whose config does not match `triggerRequestFormat`. Default false. */
+  /** If true, the engine rejects triggers whose config does not match `triggerRequestFormat`. Default false. */
   readonly validate?: boolean | undefined;
   /** @deprecated Use `triggerRequestFormat`. */
   readonly trigger_request_format?: Config;
@@ -78,9 +81,9 @@ export const triggerTypeMembers = optionNames(
   { trigger_request_format: "triggerRequestFormat", call_request_format: "callRequestFormat" },
 );
 
-/** Options of a function that is registered together with a trigger of a type. */
+/** Options of a function that is registered together with a trigger for it. */
 export interface TriggeredFunctionOptions extends FunctionOptions<ShownFormat | undefined> {
-  /** The handler receives it as `context.metadata` in each call by the trigger. */
+  /** Metadata of the trigger. The handler gets it as `context.metadata` in each call by the trigger. */
   readonly triggerMetadata?: unknown;
   /** @deprecated Use `triggerMetadata`. */
   readonly trigger_metadata?: unknown;
@@ -92,5 +95,5 @@ export const triggeredFunctionOptions = optionNames(
   { ...OLD_FUNCTION_OPTIONS, trigger_metadata: "triggerMetadata" },
 );
 
-/** Config type in the handlers of a trigger type. */
+/** Type of the config in the handlers of a trigger type. */
 export type ConfigFor<Config> = Config extends StandardSchema ? OutputOf<Config> : unknown;

@@ -11,9 +11,9 @@ import type { WireHttpFunction } from "./http-function.ts";
 export interface FunctionRegistration {
   readonly id: string;
   readonly description?: string | undefined;
-  /** JSON Schema. */
+  /** JSON Schema of the payload. */
   readonly request_format?: unknown;
-  /** JSON Schema. */
+  /** JSON Schema of the result. */
   readonly response_format?: unknown;
   readonly metadata?: unknown;
   readonly timeout_ms?: number | undefined;
@@ -44,14 +44,17 @@ const NOUN = { functions: "function id", triggers: "trigger id", types: "trigger
   string
 >;
 
-/** The registrations of this worker, as frames. Replayed on every open in the order types, functions, triggers. */
+/**
+ * The registrations of this worker, as frames. When a connection opens, all are sent in this order: types, functions,
+ * triggers.
+ */
 export class Registrations {
   readonly #frames: Record<Kind, Map<string, string>> = { types: new Map(), functions: new Map(), triggers: new Map() };
 
   /**
-   * Returns the frame to send.
+   * Adds a function. Returns the frame to send.
    *
-   * @throws TypeError for an invalid or taken id and for values that JSON cannot represent.
+   * @throws TypeError in two cases: an id is invalid or already registered; JSON cannot represent a value.
    */
   addFunction(registration: FunctionRegistration): string {
     const message = { type: "registerfunction", ...registration } as MessageOf<"registerfunction">;
@@ -98,7 +101,7 @@ export class Registrations {
     return this.#frames[kind].has(id);
   }
 
-  /** Returns false if it was not registered. */
+  /** Removes a registration. Returns false if it did not exist. */
   remove(kind: Kind, id: string): boolean {
     return this.#frames[kind].delete(id);
   }

@@ -4,24 +4,24 @@ export type HttpMethod = "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST
 
 /** A function that runs before or after the handler of a route. */
 export type HttpMiddleware = FunctionChoice & {
-  /** Default `preHandler`. */
+  /** Phase in which the function runs. Default `preHandler`. */
   readonly phase?: "preHandler" | "postHandler" | undefined;
-  /** Lower values run first. Default 0. */
+  /** Order within a phase: lower values run first. Default 0. */
   readonly priority?: number | undefined;
-  /** Whether it receives the request's body. Default false. */
+  /** True if the function gets the request's body. Default false. */
   readonly withBody?: boolean | undefined;
   /** @deprecated Use `withBody`. */
   readonly with_body?: boolean | undefined;
 };
 
-/** Access of pages of other origins to a route. */
+/** Which pages of other origins may use a route. */
 export interface HttpCors {
   readonly allowedOrigins: readonly string[];
   readonly allowedMethods?: readonly string[] | undefined;
   readonly allowedHeaders?: readonly string[] | undefined;
   readonly exposedHeaders?: readonly string[] | undefined;
   readonly credentials?: boolean | undefined;
-  /** Seconds. */
+  /** Maximum time for which a browser may cache a preflight response, in seconds. */
   readonly maxAge?: number | undefined;
 }
 
@@ -35,25 +35,24 @@ export interface OldHttpCors {
   readonly max_age?: number | undefined;
 }
 
-/** Settings of a route. Omitted members default to the config block of `svc-http`. */
+/** Settings of a route. Members that are left out have the values of the config block `svc-http`. */
 export interface HttpRouteSettings {
-  /** Function that is called first. If it returns false, the response is 422. */
+  /** Function that is called first. If it returns false, the response has the status 422. */
   readonly conditionFunctionId?: string | undefined;
   readonly middlewareFunctionIds?: readonly (string | HttpMiddleware)[] | undefined;
   /** Timeout of the function, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /**
-   * False: the function receives no channels for body and response, which makes requests slightly cheaper. Default
-   * true.
+   * If false, the function gets no channels for body and response, which makes requests slightly cheaper. Default true.
    */
   readonly streaming?: boolean | undefined;
-  /** Maximum size of a body that is read whole, in bytes. */
+  /** Maximum size of a body, in bytes. It applies to bodies that are read as a whole. */
   readonly bodyLimitBytes?: number | undefined;
   /** Maximum size of a multipart form, in bytes. */
   readonly formLimitBytes?: number | undefined;
   /** Maximum number of concurrent requests of this route. */
   readonly concurrencyLimit?: number | undefined;
-  /** Maximum number of requests that wait meanwhile. Default 0. */
+  /** Maximum number of requests that wait while `concurrencyLimit` is reached. Default 0. */
   readonly queueLimit?: number | undefined;
   /** Maximum number of requests of one client per interval of `perMs` milliseconds. */
   readonly rateLimit?: { readonly requests: number; readonly perMs: number } | undefined;
@@ -62,23 +61,26 @@ export interface HttpRouteSettings {
 }
 
 interface DescribedConfig {
-  /** Purpose of the trigger. Shown in lists, has no effect. */
+  /** Purpose of the trigger. It is shown in listings and has no effect. */
   readonly description?: string | undefined;
 }
 
-/** `apiPath`: `:name` matches one segment, `*name` at the end matches the rest. */
+/** In `apiPath`, `:name` matches one segment. At the end, `*name` matches all remaining segments. */
 type HttpPath =
   | { readonly api_path: string; readonly apiPath?: undefined }
   | { readonly apiPath: string; readonly api_path?: undefined };
 
-/** Config of an `http` trigger. The specification writes out `api_path` and `http_method`: both spellings are valid. */
+/**
+ * Config of an `http` trigger. Both spellings of `api_path` and `http_method` are valid, because the specification uses
+ * these names.
+ */
 export type HttpTriggerConfig = HttpPath &
   DescribedConfig &
   Omit<HttpRouteSettings, "cors"> & {
     /** In upper or lower case. Default GET. */
     readonly http_method?: HttpMethod | Lowercase<HttpMethod> | undefined;
     readonly httpMethod?: HttpMethod | Lowercase<HttpMethod> | undefined;
-    /** `stream`: the body is not parsed but passed on in `request_body` as it arrives. Default `auto`. */
+    /** With `stream`, the body is not parsed but passed on in `request_body` while it arrives. Default `auto`. */
     readonly body?: "auto" | "stream" | undefined;
     readonly cors?: HttpCors | OldHttpCors | false | undefined;
     /** @deprecated Use `conditionFunctionId`. */
@@ -100,13 +102,13 @@ export type HttpTriggerConfig = HttpPath &
   };
 
 interface CommonConfig extends DescribedConfig {
-  /** Function that is called first, with the event. If it returns false, the trigger's function is not called. */
+  /** Function that is called first with the event. If it returns false, the trigger's function is not called. */
   readonly conditionFunctionId?: string | undefined;
   /** @deprecated Use `conditionFunctionId`. */
   readonly condition_function_id?: string | undefined;
 }
 
-/** Filter of a `state` trigger. Omitted members match all changes. */
+/** Filter of a `state` trigger. A member that is left out matches all changes. */
 export interface StateTriggerConfig extends CommonConfig {
   readonly scope?: string | undefined;
   readonly key?: string | undefined;
@@ -162,17 +164,18 @@ export interface CronTriggerConfig extends CommonConfig {
   readonly expression: string;
   /** IANA name, e.g. `Europe/Berlin`. Default `UTC`. */
   readonly timezone?: string | undefined;
-  /** Handling of a tick while the previous run is in progress. Default `skip`. */
+  /** What happens to a tick while the previous run is in progress. Default `skip`. */
   readonly overlap?: "skip" | "allow" | "queue_one" | undefined;
-  /** Handling of ticks that could not start in time. Default `skip`. */
+  /** What happens to ticks that could not start in time. Default `skip`. */
   readonly misfire?: "skip" | "once" | "all" | undefined;
-  /** Ticks become jobs of this queue instead of calls. */
+  /** If set, ticks become jobs of this queue instead of calls. */
   readonly queue?: string | undefined;
   /**
-   * Delays each run by up to this many milliseconds, so that many triggers do not start at the same time. Default 0.
+   * Each run is delayed by a random time of up to this number of milliseconds, so that many triggers do not start at
+   * the same time. Default 0.
    */
   readonly jitterMs?: number | undefined;
-  /** RFC 3339. */
+  /** Start of the schedule, RFC 3339. `endAt` is its end. */
   readonly startAt?: string | undefined;
   readonly endAt?: string | undefined;
   /** @deprecated Use `jitterMs`. */
@@ -192,7 +195,7 @@ export interface SubscribeTriggerConfig extends CommonConfig {
   readonly topic: string;
 }
 
-/** Subscription of an `event` trigger: a topic under one of three names. */
+/** Subscription of an `event` trigger. The topic has one of three member names. */
 export type EventTriggerConfig =
   | SubscribeTriggerConfig
   | (CommonConfig & { readonly event: string })
@@ -200,7 +203,7 @@ export type EventTriggerConfig =
   /** @deprecated Use `eventName`. */
   | (CommonConfig & { readonly event_name: string });
 
-/** Selects the jobs of a `queue` trigger: the queue's jobs without a function. */
+/** Config of a `queue` trigger. The trigger gets the jobs of this queue that have no function. */
 export interface QueueTriggerConfig extends CommonConfig {
   readonly queue: string;
 }
@@ -216,7 +219,7 @@ interface SubscriptionQueueConfig {
   readonly backoffDelayMs?: number | undefined;
 }
 
-/** Subscription of a `durable:subscriber` trigger. Messages wait for it while its worker is disconnected. */
+/** Subscription of a `durable:subscriber` trigger. While its worker is disconnected, messages wait. */
 export interface DurableSubscriberTriggerConfig extends CommonConfig {
   readonly topic: string;
   readonly queueConfig?: SubscriptionQueueConfig | undefined;
@@ -224,7 +227,7 @@ export interface DurableSubscriberTriggerConfig extends CommonConfig {
   readonly queue_config?: SubscriptionQueueConfig | undefined;
 }
 
-/** Config types by trigger type. A project may declare more, as for `Functions`. */
+/** Types of configs by trigger type. A project may declare further ones, as for `Functions`. */
 export interface TriggerConfigs {
   http: HttpTriggerConfig;
   state: StateTriggerConfig;
@@ -241,5 +244,5 @@ export interface TriggerConfigs {
   "durable:subscriber": DurableSubscriberTriggerConfig;
 }
 
-/** Config type of a trigger type in `TriggerConfigs`, else `unknown`. */
+/** Config type of the trigger type in `TriggerConfigs`; `unknown` if it is not declared there. */
 export type ConfigOf<Type> = Type extends keyof TriggerConfigs ? TriggerConfigs[Type] : unknown;

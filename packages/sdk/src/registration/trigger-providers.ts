@@ -7,7 +7,7 @@ import { parseBySchema } from "../schema/parse-by-schema.ts";
 import type { StandardSchema } from "../schema/standard-schema.ts";
 import type { WireBinding } from "./provided-bindings.ts";
 
-/** A trigger that the engine asks the provider of its type to bind. */
+/** A trigger that the engine asks the provider of the trigger's type to bind. */
 export interface Binding<Config = unknown> {
   readonly id: string;
   readonly triggerType: string;
@@ -20,27 +20,36 @@ export interface Binding<Config = unknown> {
   readonly function_id: string;
 }
 
-/** Binds and unbinds the triggers of one type. Both methods may be asynchronous. For one binding they never overlap. */
+/**
+ * Binds and unbinds the triggers of one type. Both methods may be asynchronous. For the same binding, they never run at
+ * the same time.
+ */
 export interface TriggerHandlers<Config = unknown> {
-  /** Throwing rejects the binding. The worker that registered the trigger receives the message. */
+  /**
+   * Binds a trigger. If it throws, the binding is rejected, and the worker that registered the trigger gets the
+   * message.
+   */
   registerTrigger(binding: Binding<Config>): unknown;
   /**
-   * Called for each bound trigger when it is removed, and when the connection is lost (the engine then sends it again).
+   * Unbinds a trigger. Called in two cases: the trigger was removed, or the connection was lost (the engine sends the
+   * trigger again after a reconnect).
    */
   unregisterTrigger(binding: Binding<Config>): unknown;
 }
 
 export interface ProvidedType {
   readonly handlers: TriggerHandlers;
-  /** Validates and converts a binding's config before the handlers run. */
+  /** Validates and converts the config of a binding before a handler runs. */
   readonly schema: StandardSchema | undefined;
 }
 
-/** Calls this worker's trigger handlers, one step at a time per binding. */
+/** Calls this worker's trigger handlers. For each binding, only one step runs at a time. */
 export class TriggerProviders {
   readonly #answer: (binding: WireBinding, error?: WireError) => void;
   readonly #logger: Logger;
-  /** Bindings whose handler succeeded, as passed to the handler, and the handlers that must unbind them. */
+  /**
+   * Bindings whose handler succeeded. For each: the object that the handler got, and the handlers that must unbind it.
+   */
   readonly #bound = new Map<WireBinding, { readonly given: Binding; readonly handlers: TriggerHandlers }>();
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -52,7 +61,7 @@ export class TriggerProviders {
     this.#logger = options.logger;
   }
 
-  /** `provided` is undefined if the type was unregistered. */
+  /** Binds a trigger. `provided` is undefined if the trigger type was unregistered. */
   bind(binding: WireBinding, provided: ProvidedType | undefined): void {
     if (provided === undefined) {
       this.#answer(binding, triggerTypeNotFound(binding.trigger_type));
@@ -101,7 +110,7 @@ export class TriggerProviders {
     this.#tails.set(binding.id, tail);
   }
 
-  /** Resolves when all steps requested so far are done. */
+  /** Resolves when all steps that were requested so far are done. */
   async settled(): Promise<void> {
     await Promise.all(this.#tails.values());
   }

@@ -10,16 +10,16 @@ import {
 } from "./registration-options.ts";
 import type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
 
-/** Config type of a trigger of the type. */
+/** Config type of a trigger of this type. */
 type ConfigInput<Config> = Config extends StandardSchema ? InputOf<Config> : unknown;
 /** Type of the payload with which the trigger type calls functions. */
 type CallPayload<Call> = Call extends StandardSchema ? OutputOf<Call> : unknown;
 
-/** A trigger type that this worker provides, with shortcuts for use in the same worker. */
+/** A trigger type that this worker provides. It has shortcuts for use in the same worker. */
 export interface TriggerTypeRef<Config = unknown, Call = unknown> extends Registration {
   /** Calls `worker.registerTrigger` with this type. */
   registerTrigger(functionId: string, config: ConfigInput<Config>, metadata?: unknown): RegisteredTrigger;
-  /** Registers a function and a trigger of this type for it. `unregister` removes both. */
+  /** Registers a function and a trigger of this type for the function. `unregister` removes both. */
   registerFunction(
     functionId: string,
     handler: Handler<CallPayload<Call>>,
@@ -28,7 +28,7 @@ export interface TriggerTypeRef<Config = unknown, Call = unknown> extends Regist
   ): Registration & { readonly trigger: RegisteredTrigger };
 }
 
-/** The used methods of the worker. */
+/** The methods of the worker that this file uses. */
 export interface Registrar {
   registerFunction(
     id: string,
@@ -38,7 +38,7 @@ export interface Registrar {
   registerTrigger(trigger: TriggerInput): RegisteredTrigger;
 }
 
-/** Returns the ref of a type that the worker provides. */
+/** Returns the object for a trigger type that the worker provides. */
 export function triggerTypeRef(worker: Registrar, type: string, unregister: () => void): TriggerTypeRef {
   const registerTrigger = (functionId: string, config: unknown, metadata?: unknown): RegisteredTrigger =>
     worker.registerTrigger({ type, functionId, config, metadata });

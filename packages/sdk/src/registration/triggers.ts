@@ -9,32 +9,32 @@ import type { TriggerRegistration } from "./registrations.ts";
 import type { ConfigOf } from "./trigger-configs.ts";
 
 export type TriggerInput<Type extends string = string> = FunctionChoice & {
-  /** `http`, `cron`, `state`, or a type that a worker provides. */
+  /** Type of the trigger: `http`, `cron`, `state`, another type of the engine, or a type that a worker provides. */
   readonly type: Type;
   /** Config of the trigger type, e.g. `{api_path, http_method}` for `http`. */
   readonly config: ConfigOf<Type>;
-  /** The handler receives it as `context.metadata` in each call. */
+  /** Metadata of the trigger. The handler gets it as `context.metadata` in each call. */
   readonly metadata?: unknown;
 };
 
 const members = optionNames("registerTrigger", ["type", "function_id", "functionId", "config", "metadata"]);
 
 export interface RegisteredTrigger {
-  /** Assigned by the worker. Stays the same over reconnects. */
+  /** Id that the worker assigned. It stays the same after reconnects. */
   readonly id: string;
   /**
-   * Resolves to the first status. Never rejects. Resolves to `inactive` if no status arrives within 30 seconds, or if
-   * the trigger is unregistered or the worker is shut down first.
+   * Resolves to the first status. Never rejects. Resolves to `inactive` in three cases: no status arrives within 30
+   * seconds; the trigger is unregistered before a status; the worker is shut down before a status.
    */
   readonly registered: Promise<TriggerResult>;
-  /** The latest status. Undefined before the first. */
+  /** The latest status. Undefined before the first one. */
   readonly status: TriggerResult | undefined;
   /**
-   * Calls `listener` for each status from now on. A trigger becomes inactive when its type or its function is
-   * unregistered, and active again later. Returns a function that removes the listener.
+   * Calls `listener` for each further status. A trigger becomes inactive when its type or its function is unregistered,
+   * and active when it is registered again. Returns a function that removes the listener.
    */
   onStatus(listener: (result: TriggerResult) => void): () => void;
-  /** Removes the trigger. Further calls do nothing. */
+  /** Removes the trigger. Further calls of this method do nothing. */
   unregister(): void;
 }
 
@@ -45,7 +45,7 @@ interface Entry {
   /** Undefined after the first status. */
   settle: ((result: TriggerResult) => void) | undefined;
   status: TriggerResult | undefined;
-  /** Whether the engine accepted the trigger: later errors are not rejections. */
+  /** True if the engine has accepted the trigger. Later errors are then changes of its status, not rejections. */
   wasActive: boolean;
   readonly listeners: Listeners<[result: TriggerResult]>;
 }
@@ -103,7 +103,10 @@ export class Triggers {
     };
   }
 
-  /** Handles a status. It may change later, e.g. when the function's last worker disconnects. */
+  /**
+   * Handles a status of a trigger. The status may change later, for example when the function's last worker
+   * disconnects.
+   */
   settle(id: string, result: TriggerResult): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;

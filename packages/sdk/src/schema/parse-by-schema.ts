@@ -7,7 +7,9 @@ export interface Issue {
   readonly message: string;
 }
 
-/** Maximum number of issues in an error's details. The error's message has at most `MAX_ISSUES_IN_MESSAGE` of them. */
+/**
+ * Maximum number of issues in an error's details. The error's message contains at most `MAX_ISSUES_IN_MESSAGE` issues.
+ */
 export const MAX_ISSUES = 100;
 const MAX_ISSUES_IN_MESSAGE = 20;
 
@@ -38,8 +40,9 @@ export interface Mismatch {
 }
 
 /**
- * Returns the schema's output for the value: defaults filled in, transforms applied. Returns a promise if the schema
- * has asynchronous checks. Throws or rejects with a CallError `invalid_input`, which names the fields.
+ * Returns the schema's output for the value, with defaults and transforms applied. If the schema has asynchronous
+ * checks, returns a promise. Throws or rejects with a CallError `invalid_input`, which names the fields that do not
+ * match.
  */
 export function parseBySchema(schema: StandardSchema, value: unknown, mismatch: () => Mismatch): unknown {
   const parsed = schema["~standard"].validate(value);

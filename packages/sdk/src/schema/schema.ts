@@ -13,16 +13,16 @@ export interface JsonSchema {
 }
 
 /**
- * Schema of a payload: a Standard Schema (zod, valibot, arktype), which the SDK also enforces, or a JSON Schema, which
- * is only shown.
+ * Schema of a payload. The SDK enforces it if it is a Standard Schema (zod, valibot, arktype). If it is a JSON Schema,
+ * it is only shown.
  */
 export type Format = StandardSchema | JsonSchema | boolean;
 
 const TARGET = { target: "draft-2020-12" } as const;
 
 /**
- * Returns the format as JSON Schema. Returns undefined for a schema whose library has no conversion; `withJsonSchema`
- * adds one.
+ * Returns the format as JSON Schema. Returns undefined for a schema whose library cannot convert it; `withJsonSchema`
+ * adds a JSON Schema to such a schema.
  *
  * @throws TypeError that names `what`, if the format cannot be converted.
  */
@@ -43,12 +43,13 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
 }
 
 /**
- * Like `toJsonSchema`, for a schema that converts strings, e.g. to dates. Parts that JSON Schema cannot express become
- * schemas that accept any value. Returns undefined if the library cannot convert the schema.
+ * Like `toJsonSchema`, but for schemas that convert strings to other types, for example to dates. Parts that JSON
+ * Schema cannot express become schemas that accept any value. Returns undefined if the library cannot convert the
+ * schema.
  */
 export function shownJsonSchema(schema: StandardSchema): unknown {
   try {
-    // The option is zod's. Other libraries ignore it.
+    // This option is for zod. Other libraries ignore it.
     return jsonSchemaOf(schema, { ...TARGET, libraryOptions: { unrepresentable: "any" } });
   } catch {
     return undefined;
@@ -58,15 +59,15 @@ export function shownJsonSchema(schema: StandardSchema): unknown {
 function jsonSchemaOf(schema: StandardSchema, options: StandardJsonSchemaOptions = TARGET): unknown {
   const { jsonSchema } = schema["~standard"];
   if (jsonSchema !== undefined) return jsonSchema.input(options);
-  // Releases of zod 4 before Standard JSON Schema have the conversion as a method.
+  // Zod 4 releases from before Standard JSON Schema have the conversion as a method of the schema.
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   return typeof own === "function" ? (own.call(schema, { io: "input" }) as unknown) : undefined;
 }
 
 /**
- * Returns the schema with a JSON Schema for listings, OpenAPI and the console. Needed for libraries without a
- * conversion of their own. For example, with `toJsonSchema` of `@valibot/to-json-schema`: `withJsonSchema(schema,
- * toJsonSchema(schema))`.
+ * Returns the schema with a JSON Schema, which listings, OpenAPI and the console show. It is needed for schemas of
+ * libraries without a conversion of their own. Example with `toJsonSchema` of `@valibot/to-json-schema`:
+ * `withJsonSchema(schema, toJsonSchema(schema))`.
  */
 export function withJsonSchema<Schema extends StandardSchema>(
   schema: Schema,

@@ -38,7 +38,10 @@ export type InputOf<Schema extends StandardSchema> = NonNullable<Schema["~standa
 /** Type of the values that a schema returns. */
 export type OutputOf<Schema extends StandardSchema> = NonNullable<Schema["~standard"]["types"]>["output"];
 
-/** Some libraries' schemas are functions. */
+/**
+ * Returns true if the value is a Standard Schema. It may be a function, because schemas of some libraries are
+ * functions.
+ */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }

@@ -2,18 +2,18 @@ import type { ImportItem } from "./state-types.ts";
 
 export type Items = Iterable<ImportItem> | AsyncIterable<ImportItem>;
 
-/** Items whose iterator exists. */
+/** Items of an import. Their iterator was already created. */
 export interface OpenItems {
   readonly items: Items;
-  /** Whether the import iterates over the items and closes the iterator itself. */
+  /** True if the import iterates over the items. It then closes the iterator itself. */
   hasBegun: boolean;
-  /** Closes the iterator of an import that did not begin. */
+  /** Closes the iterator if the import did not begin. */
   close(): Promise<void>;
 }
 
 /**
- * Gets the iterator before the first await: node:readline emits lines from the start, and lines without a listener are
- * lost.
+ * Creates the iterator before the first await. The reason: node:readline emits lines from the start, and lines without
+ * a listener are lost.
  */
 export function openItems(given: Items): OpenItems {
   const iterator = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : undefined;

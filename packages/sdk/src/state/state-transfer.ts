@@ -15,12 +15,12 @@ const CREATE_CHANNEL: HelperMethod = ["engine::channels::create", []];
 
 /** Default timeout of an import, in milliseconds. It is long because an import ends when its last line is stored. */
 const IMPORT_TIMEOUT_MS = 3_600_000;
-/** Approximate size at which lines are sent together, in bytes. */
+/** Approximate size of a batch of lines, in bytes. Lines are sent in batches. */
 const BATCH_BYTES = 32 * 1024;
 
 /**
- * Yields the lines of an export, without line ends. The export starts at the first line. Leaving the loop early stops
- * it.
+ * Yields the lines of an export, without line ends. The engine begins the export when the caller requests the first
+ * line. If the caller leaves its loop early, the export is cancelled.
  */
 export async function* exportedLines(calls: HelperCalls, options: ExportOptions): AsyncGenerator<string, void, void> {
   const { lines } = (await callFunction(calls, EXPORT, exportOptions, [options])) as { readonly lines: ReadRef };
@@ -28,7 +28,7 @@ export async function* exportedLines(calls: HelperCalls, options: ExportOptions)
   yield* linesOf(reader);
 }
 
-/** Splits the content at line ends, independent of the item boundaries. Omits empty lines. */
+/** Splits the content into lines. The boundaries of the items do not matter. Empty lines are omitted. */
 async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -41,8 +41,8 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
 }
 
 /**
- * Sends items to `state::import`, as fast as it accepts them. If the iterator of the items throws, the import is
- * aborted and the error is rethrown.
+ * Sends items to `state::import`, as fast as the engine accepts them. If the iterator of the items throws, the import
+ * is aborted and the error is rethrown.
  */
 export async function importItems(
   calls: HelperCalls,
@@ -59,17 +59,18 @@ export async function importItems(
     onExisting,
     { signal: signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]), timeoutMs },
   ]) as Promise<ImportResult>;
-  // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
-  // ignored.
+  // If the import ends before all items were sent, for example with an error, no more items are needed. Later errors of
+  // the items are then ignored.
   const over = answer.then(
     () => writer.abort("the import has ended"),
     () => writer.abort("the import failed"),
   );
   const sending = sendAll(writer, source.items).catch((error: unknown) => {
     writer.abort("the items to import failed");
-    // The engine's error about a line is more useful than the closed channel.
+    // The error of the import call is more useful than this one, because it names the line. So it is reported instead.
     if (isChannelClosed(error)) return;
-    // The reader of a channel that was never connected would wait for it.
+    // If nothing was sent yet, the writer was never connected, so `abort` had no effect. The engine would wait for the
+    // writer until the timeout, so the call is cancelled.
     failed.abort();
     throw error;
   });

@@ -26,7 +26,7 @@ export interface SetManyResult {
   readonly durability?: "relaxed" | "memory";
 }
 
-/** Selects items of a scope: these keys (1 to 1,000), or all keys with the prefix. */
+/** Selects items of a scope: those with these keys (1 to 1,000), or those whose keys begin with the prefix. */
 export type StateSelection = { readonly keys: readonly string[] } | { readonly prefix: string };
 
 /** An item in an export. */
@@ -42,7 +42,7 @@ export interface ExportedItem<Value = unknown> {
 export interface ExportOptions extends HelperOptions {
   /** Default: all scopes. */
   readonly scope?: string | undefined;
-  /** Only keys with this prefix. */
+  /** Exports only keys that begin with this prefix. */
   readonly prefix?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ImportResult {
 }
 
 export interface SnapshotOptions extends HelperOptions {
-  /** Name of the file. Default: derived from the time. */
+  /** Name of the file. By default, it is derived from the current time. */
   readonly name?: string | undefined;
 }
 
@@ -75,7 +75,7 @@ interface StateChange {
   readonly scope: string;
   readonly key: string;
   readonly version: number;
-  /** ISO 8601. */
+  /** Time of the change, ISO 8601. */
   readonly updated_at: string;
 }
 

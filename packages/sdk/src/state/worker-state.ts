@@ -61,14 +61,14 @@ const selectionMembers = optionNames("the selection of state.deleteMany", ["keys
 export type StateTransfer = typeof import("./state-transfer.ts");
 
 interface StateMethods {
-  /** Returns the value, or null. */
+  /** Returns the value. Returns null if the item does not exist. */
   get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null>;
-  /** Returns the value with its version, or null. */
+  /** Returns the value with its version. Returns null if the item does not exist. */
   getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null>;
   set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>>;
   /**
-   * Changes a value in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
-   * do not reject the call.
+   * Changes a value in the engine. If the item does not exist, the operations start with `{}`. Operations that fail are
+   * listed in `errors` of the result; the call does not reject because of them.
    */
   update<Value = unknown>(
     scope: string,
@@ -76,7 +76,7 @@ interface StateMethods {
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
   ): Promise<UpdateResult<Value>>;
-  /** Deletes an item. Returns its value, or null. */
+  /** Deletes an item. Returns its value, or null if it did not exist. */
   delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null>;
   /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
   getMany<Value = unknown>(
@@ -88,11 +88,12 @@ interface StateMethods {
   setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult>;
   deleteMany(scope: string, which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }>;
   /**
-   * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
+   * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they are too large for one
+   * result.
    */
   list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]>;
   entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>>;
-  /** Returns the non-empty scopes, sorted. */
+  /** Returns the scopes that are not empty, sorted by name. */
   listGroups(options?: HelperOptions): Promise<readonly string[]>;
   groupsPage(options?: PageOptions): Promise<Page<StateGroup>>;
   /**
@@ -103,10 +104,10 @@ interface StateMethods {
 }
 
 /**
- * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are any strings of 1 to
- * 1,024 bytes. Results have the members of the results of the functions `state::*`, in camelCase. All methods reject with CallError,
- * as `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict` and `details`
- * `{expected, actual}`.
+ * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are strings of 1 to
+ * 1,024 bytes. Results have the same members as the results of the functions `state::*`, in camelCase. All methods
+ * reject with CallError, like `worker.call`. A write whose `ifVersion` does not match rejects with `state_conflict` and
+ * the `details` `{expected, actual}`.
  */
 export class WorkerState extends /* @__PURE__ */ helperClass<StateMethods>("state", {
   get: ["state::get", KEY],
@@ -149,7 +150,10 @@ export class WorkerState extends /* @__PURE__ */ helperClass<StateMethods>("stat
     this.#transfer = transfer;
   }
 
-  /** Returns one scope, with the types of its values: `worker.state.scope<{ total: number }>("math")`. */
+  /**
+   * Returns an object for one scope. Its type parameter declares the types of the values: `worker.state.scope<{ total:
+   * number }>("math")`.
+   */
   scope<Values = Readonly<Record<string, unknown>>>(scope: string): StateScope<Values> {
     const setMany: StateScope<Values>["setMany"] = (values, options) =>
       this.setMany(
@@ -160,30 +164,32 @@ export class WorkerState extends /* @__PURE__ */ helperClass<StateMethods>("stat
   }
 
   /**
-   * Yields all items of a scope, sorted by key, page by page. Items that exist throughout are yielded exactly once,
-   * even with concurrent writes.
+   * Yields all items of a scope, sorted by key, page by page. An item that exists during the whole iteration is yielded
+   * exactly once, even if items are written meanwhile.
    */
   entries<Value = unknown>(scope: string, options: IterateOptions = {}): AsyncGenerator<StateEntry<Value>, void, void> {
     return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, "state.entries");
   }
 
-  /** Yields the non-empty scopes with their sizes, sorted. */
+  /** Yields the scopes that are not empty, with their sizes, sorted by name. */
   groups(options: IterateOptions = {}): AsyncGenerator<StateGroup, void, void> {
     return itemsOfPages((page) => this.groupsPage(page), options, "state.groups");
   }
 
-  /** Yields all items, or those of one scope. `exportLines` keeps numbers beyond 2^53 exact. */
+  /**
+   * Yields all items, or all items of one scope. Numbers above 2^53 are rounded; `exportLines` does not change them.
+   */
   async *export<Value = unknown>(options: ExportOptions = {}): AsyncGenerator<ExportedItem<Value>, void, void> {
     for await (const line of this.exportLines(options)) yield JSON.parse(line) as ExportedItem<Value>;
   }
 
-  /** As `export`, but yields NDJSON lines, without line ends. */
+  /** Like `export`, but yields lines of NDJSON without line ends. */
   async *exportLines(options: ExportOptions = {}): AsyncGenerator<string, void, void> {
     const { exportedLines } = await loadPart(this.#transfer);
     yield* exportedLines(this.#calls, options);
   }
 
-  /** Stores the lines or items of an export. Resolves when all are stored. The default timeout is one hour. */
+  /** Stores the lines or items of an export. Resolves when all of them are stored. The default timeout is one hour. */
   async import(
     items: Iterable<ImportItem> | AsyncIterable<ImportItem>,
     options: ImportOptions = {},
@@ -200,7 +206,10 @@ export class WorkerState extends /* @__PURE__ */ helperClass<StateMethods>("stat
 
 type KeyOf<Values> = keyof Values & string;
 
-/** One scope of state, with value types by key. The methods are those of `WorkerState` without the scope. */
+/**
+ * One scope of state, with value types by key. The methods are those of `WorkerState`, without the argument for the
+ * scope.
+ */
 export interface StateScope<Values = Readonly<Record<string, unknown>>> {
   readonly name: string;
   get<Key extends KeyOf<Values>>(key: Key, options?: HelperOptions): Promise<Values[Key] | null>;

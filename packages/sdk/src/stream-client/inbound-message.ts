@@ -1,7 +1,7 @@
 import { isObject } from "../is-object.ts";
 import type { StreamGap } from "./stream-handlers.ts";
 
-/** Messages of the engine on a connection after the hello. */
+/** Messages that the engine sends on a connection after the hello. */
 export type InboundMessage =
   | { readonly type: "welcome"; readonly epoch: string }
   | { readonly type: "joined"; readonly subscriptionId: string; readonly seq: number; readonly resumed: boolean }
@@ -13,7 +13,7 @@ export type InboundMessage =
       readonly code: string;
       readonly message: string;
     }
-  /** Positions of the subscriptions without undelivered events. */
+  /** Positions of the subscriptions that have no undelivered events. */
   | {
       readonly type: "heartbeat";
       readonly positions: readonly { readonly subscriptionId: string; readonly seq: number }[];
@@ -28,7 +28,7 @@ export interface InboundEvent {
   /** Present for an `event`. */
   readonly event: unknown;
   readonly id: string | null;
-  /** Ids of the items of a group's sync, if the engine sends them. */
+  /** Ids of the items in the sync of a group. Undefined if the engine does not send them. */
   readonly itemIds: readonly string[] | undefined;
   readonly seq: number;
   readonly version: number | undefined;
@@ -37,7 +37,7 @@ export interface InboundEvent {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns undefined for anything else than a message. */
+/** Parses a message. Returns undefined for any other text. */
 export function readInbound(text: string): InboundMessage | undefined {
   let parsed: unknown;
   try {

@@ -22,8 +22,8 @@ import type {
 import { Subscription, type SubscriptionHost } from "./stream-subscription.ts";
 
 /**
- * Close code after which no attempt is useful: this client is not allowed to connect. (4401 means that the engine
- * cannot check the client at present, so it retries.)
+ * Close code that means that this client is not allowed to connect. No further attempt is made. (The code 4401 means
+ * that the engine cannot check the client at present, so the client retries.)
  */
 const MAY_NOT_CONNECT = 4403;
 
@@ -38,14 +38,14 @@ export interface StreamClientOptions {
    * the URL.
    */
   readonly token?: string | undefined;
-  /** Added to the URL. The engine passes it to its `auth_function`. */
+  /** Members that are added to the query of the URL. The engine passes them to its `auth_function`. */
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
   /** Default: JSON lines on stderr on Node, the console in browsers. */
   readonly logger?: Logger | undefined;
 }
 
-/** Returns the options of `connectStreams`. `own` are those of the platform. */
+/** Returns the names of the options of `connectStreams`. `own` are the additional options of the platform. */
 export function streamClientOptions(own: readonly string[]): OptionNames {
   return optionNames("connectStreams", ["url", "token", "query", "reconnect", "logger", ...own]);
 }
@@ -64,8 +64,8 @@ export interface StreamPlatform {
 }
 
 /**
- * A connection to the engine's streams. Reconnects when the connection is lost, and resumes the subscriptions where
- * they stopped. Created by `connectStreams`.
+ * A connection to the engine's streams. When it is lost, the client reconnects, and continues the subscriptions at the
+ * event where they stopped. Created by `connectStreams`.
  */
 export class StreamClient {
   readonly #connection: Connection;
@@ -114,7 +114,10 @@ export class StreamClient {
     this.#connection.start();
   }
 
-  /** `failed`: the engine rejected this client (close code 4403), or no attempts are left. */
+  /**
+   * State of the connection. `failed` means that the engine rejected this client (close code 4403), or that no attempts
+   * are left.
+   */
   get connectionState(): ConnectionState {
     return this.#connection.state;
   }
@@ -125,8 +128,8 @@ export class StreamClient {
   }
 
   /**
-   * Resolves when the client is connected. Rejects with `disconnected` after `timeoutMs` milliseconds (default
-   * 30,000), and if the client gives up or is closed.
+   * Resolves when the client is connected. Rejects with `disconnected` in three cases: after `timeoutMs` milliseconds
+   * (default 30,000); when the client stops trying to connect; when it is closed.
    */
   async connected(options: WaitOptions = {}): Promise<void> {
     const { timeoutMs } = checkedOptions(options, waitOptions("connected"));
@@ -137,9 +140,9 @@ export class StreamClient {
   }
 
   /**
-   * Joins a group of a stream, or one item of it, now and after every reconnect.
+   * Joins a group of a stream, or one item of the group, now and after each reconnect.
    *
-   * @throws TypeError for an invalid name and unknown members, and CallError `draining` after `close`.
+   * @throws TypeError for an invalid name and for unknown members. CallError `draining` after `close`.
    */
   subscribe<Item = unknown>(
     choice: StreamChoice & { readonly id: string },
@@ -160,7 +163,7 @@ export class StreamClient {
     if (problem !== undefined) throw new TypeError(problem);
     if (this.#isClosed) throw new CallError("draining", "the client was closed; nothing can be joined any more");
     const name = `s${++this.#lastName}`;
-    // Both signatures tie the handlers' types to the types that the author declares.
+    // The cast is safe, because both signatures bind the handlers' types to the types that the author declares.
     const subscription = new Subscription(name, choice, handlers as StreamHandlers<unknown, unknown>, this.#host);
     this.#subscriptions.set(name, subscription);
     if (this.connectionState === "failed") subscription.fail(notConnected(this.#connection, "gave up connecting to"));
@@ -168,7 +171,7 @@ export class StreamClient {
     return subscription;
   }
 
-  /** Joins a group and keeps an up-to-date copy of its items by id. */
+  /** Joins a group and stores a current copy of its items by id. */
   collection<Item = unknown>(choice: StreamChoice, options: CollectionOptions<Item> = {}): StreamCollection<Item> {
     checkedOptions(choice, groupMembers);
     checkLiteral(options, collectionOptions);
@@ -224,7 +227,8 @@ export class StreamClient {
   /** Handles an error that belongs to no subscription. */
   #onError(code: string, message: string): void {
     this.#logger.error("the engine rejected a message of the stream client", { code, reason: message });
-    // Without the welcome no message would ever arrive. After a reconnect, another engine may accept the hello.
+    // Without a welcome, no message would ever arrive, so the connection is dropped. After the reconnect, another
+    // engine may accept the hello.
     if (this.#epoch === undefined) this.#connection.drop(`the engine rejected the hello: ${message}`);
   }
 
@@ -249,7 +253,10 @@ export class StreamClient {
   }
 }
 
-/** An object of a class may have members besides its handlers. */
+/**
+ * Checks the names of an object literal. An object of a class is not checked, because it may have members other than
+ * handlers.
+ */
 function checkLiteral(handlers: object, names: OptionNames): void {
   if (Object.getPrototypeOf(handlers) === Object.prototype) checkedOptions(handlers, names);
 }

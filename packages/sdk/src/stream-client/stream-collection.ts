@@ -19,27 +19,29 @@ export type CollectionChange<Item> =
 
 export interface CollectionOptions<Item> extends Pick<GroupHandlers<Item>, "onGap" | "onError" | "onStatus"> {
   readonly onChange?: ((change: CollectionChange<Item>, items: ReadonlyMap<string, Item>) => void) | undefined;
-  /** Returns the id of an item, if the engine does not send ids. Default: its member `id`. */
+  /**
+   * Returns the id of an item. It is used if the engine does not send ids. By default, it is the item's member `id`.
+   */
   readonly idOf?: ((item: Item) => string | undefined) | undefined;
 }
 
-/** An up-to-date copy of the items of a group by id. Created by `collection` of a client. */
+/** A current copy of the items of a group, by id. Created by `collection` of a client. */
 export class StreamCollection<Item> {
   readonly #options: CollectionOptions<Item>;
   readonly #subscription: StreamSubscription;
   readonly #listeners = new Listeners<[change: CollectionChange<Item>, items: ReadonlyMap<string, Item>]>();
   #items = new Map<string, Item>();
   #settle: { readonly resolve: () => void; readonly reject: (error: CallError) => void } | undefined;
-  /** Resolves when the items are loaded for the first time. Rejects if the subscription ends before. */
+  /** Resolves when the items are loaded for the first time. Rejects if the subscription ends before that. */
   readonly ready: Promise<void>;
 
-  /** Internal: `collection` of a client creates it. */
+  /** Internal: created by `collection` of a client. */
   constructor(subscribe: (handlers: GroupHandlers<Item>) => StreamSubscription, options: CollectionOptions<Item>) {
     this.#options = options;
     this.ready = new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Prevents an unhandled rejection: `onError` and the status report the error too.
+    // Prevents an unhandled rejection. It is safe, because `onError` and the status report the error too.
     this.ready.catch(() => {});
     if (options.onChange !== undefined) this.onChange(options.onChange);
     let lastError: CallError | undefined;
@@ -61,7 +63,7 @@ export class StreamCollection<Item> {
     });
   }
 
-  /** The present items. Each sync creates a new map. */
+  /** The current items. Each sync creates a new map. */
   get items(): ReadonlyMap<string, Item> {
     return this.#items;
   }
@@ -74,7 +76,9 @@ export class StreamCollection<Item> {
     return this.#items.get(id);
   }
 
-  /** While it is not `live`, the items are those of the last `live` moment. */
+  /**
+   * Status of the subscription. While it is not `live`, the items are those that were current when it was last `live`.
+   */
   get status(): SubscriptionStatus {
     return this.#subscription.status;
   }
@@ -107,7 +111,7 @@ export class StreamCollection<Item> {
       const message = `${nameless.length} items have no id; give the collection an \`idOf\``;
       this.#options.onError?.(new CallError("invalid_input", message, { details: { indexes: nameless.slice(0, 10) } }));
     }
-    // Further calls do nothing.
+    // After the first sync, `resolve` has no effect.
     this.#settle?.resolve();
     this.#changed({ type: "sync" });
   }
@@ -127,7 +131,7 @@ export class StreamCollection<Item> {
   }
 
   #changed(change: CollectionChange<Item>): void {
-    // Rethrows the first error after all listeners ran. The subscription logs it.
+    // All listeners are called. Then the first error is rethrown, and the subscription logs it.
     let failure: { readonly error: unknown } | undefined;
     this.#listeners.notify([change, this.#items], (error) => {
       failure ??= { error };

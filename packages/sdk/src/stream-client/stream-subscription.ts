@@ -13,7 +13,8 @@ import type {
 } from "./stream-handlers.ts";
 
 /**
- * Timeout of a join. The engine answers within half of it, however slow the functions are that it calls for the join.
+ * Timeout of a join, in milliseconds. The engine responds within half of this time, even if functions that it calls for
+ * the join are slow.
  */
 export const JOIN_DEADLINE_MS = 60_000;
 
@@ -21,20 +22,20 @@ export const JOIN_DEADLINE_MS = 60_000;
 export interface SubscriptionHost {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Id of the engine's present run. Undefined while not connected. */
+  /** Id of the current run of the engine. Undefined while the client is not connected. */
   epoch(): string | undefined;
   send(message: Readonly<Record<string, unknown>>): void;
   /** Removes the ended subscription. */
   drop(subscription: Subscription): void;
 }
 
-/** Position of a subscription. Sequence numbers are valid only within one run of the engine. */
+/** Position of a subscription. Sequence numbers are valid only within one run of the engine (epoch). */
 interface Position {
   readonly epoch: string;
   readonly seq: number;
 }
 
-/** The client's side of one subscription. It survives reconnects. */
+/** The client's side of a subscription. It continues after reconnects. */
 export class Subscription implements StreamSubscription {
   readonly streamName: string;
   readonly groupId: string;
@@ -45,7 +46,7 @@ export class Subscription implements StreamSubscription {
   readonly #backoff = new Backoff();
   #status: SubscriptionStatus = "joining";
   #position: Position | undefined;
-  /** Whether events are ignored until the sync, which contains them. */
+  /** While true, events are ignored, because the sync that follows contains them. */
   #awaitsSync = true;
   #cancelRetry: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
@@ -116,16 +117,16 @@ export class Subscription implements StreamSubscription {
     this.#notify("onGap", (handlers) => handlers.onGap?.(gap));
   }
 
-  /** Advances the position without an event: other items of the group have changed. */
+  /** Moves the position without an event, because other items of the group have changed. */
   advanceTo(seq: number): void {
     if (this.#awaitsSync || this.#position === undefined || seq <= this.#position.seq) return;
     this.#position = { epoch: this.#position.epoch, seq };
   }
 
-  /** Handles a rejected or revoked join. */
+  /** Called when the engine has rejected a join, or has ended a joined subscription. */
   refused(error: CallError): void {
     if (this.#status === "closed" || this.#cancelRetry !== undefined) return;
-    // A retry of a malformed join would fail again.
+    // A retry of an invalid join would fail again.
     if (error.code.startsWith("invalid_")) {
       this.fail(error);
       return;
@@ -187,7 +188,10 @@ export class Subscription implements StreamSubscription {
     this.#notify("onStatus", (handlers) => handlers.onStatus?.(status));
   }
 
-  /** An error of a handler must not reach the socket's event loop or another handler. */
+  /**
+   * Calls a handler and logs its error. The error must not reach the socket's event loop or prevent the call of another
+   * handler.
+   */
   #notify(
     what: keyof StreamHandlers<unknown, unknown>,
     call: (handlers: StreamHandlers<unknown, unknown>) => void,

@@ -9,9 +9,9 @@ export interface StreamEntry<Item = unknown> extends ItemFacts {
 }
 
 interface Published {
-  /** Sequence number of the event in its group. Absent if nothing changed. */
+  /** Sequence number of the event in its group. Absent if the write changed nothing. */
   readonly seq?: number;
-  /** Version of the item. Absent if functions of a worker store the stream. */
+  /** Version of the item. Absent if functions of a worker store the stream's items. */
   readonly version?: number;
 }
 
@@ -33,9 +33,9 @@ export interface StreamListing {
   readonly count: number;
 }
 
-/** A notice to the subscribers of a group. Not stored. */
+/** A notice to the subscribers of a group. It is not stored. */
 export interface StreamNotice {
-  /** Id of one item. Default: the whole group. */
+  /** Id of the item that the notice is about. By default, it is for the whole group. */
   readonly id?: string | undefined;
   readonly type: string;
   /** Default null. */
@@ -54,7 +54,7 @@ export interface StreamEvent<Item = unknown> {
   readonly timestamp: number;
   readonly streamName: string;
   readonly groupId: string;
-  /** Null for the whole group. */
+  /** Id of the item. Null for a notice to the whole group. */
   readonly id: string | null;
   readonly event: StreamChange<Item>;
   /** Sequence number of the event in its group. */
@@ -68,14 +68,14 @@ export interface StreamLeaveEvent<Context = unknown> {
   readonly subscription_id: string;
   readonly stream_name: string;
   readonly group_id: string;
-  /** Null for the whole group. */
+  /** Id of the item. Null for a subscription to the whole group. */
   readonly id: string | null;
-  /** Result of `auth_function` for the connection. */
+  /** Value that `auth_function` returned for the connection. */
   readonly context: Context | null;
 }
 
 /**
- * Payload of the function of a `stream:join` trigger. The function rejects the join by returning `{unauthorized:
- * true}`, or by failing.
+ * Payload of the function of a `stream:join` trigger. The join is rejected if the function returns `{unauthorized:
+ * true}` or fails.
  */
 export type StreamJoinEvent<Context = unknown> = StreamLeaveEvent<Context>;

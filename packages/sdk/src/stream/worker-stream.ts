@@ -53,14 +53,14 @@ interface StreamMethods {
     data: Item,
     options?: WriteOptions,
   ): Promise<StreamSetResult<Item>>;
-  /** Returns the item, or null. */
+  /** Returns the item. Returns null if it does not exist. */
   get<Item = unknown>(
     streamName: string,
     groupId: string,
     itemId: string,
     options?: HelperOptions,
   ): Promise<Item | null>;
-  /** Returns the item with its version, or null. */
+  /** Returns the item with its version. Returns null if it does not exist. */
   getEntry<Item = unknown>(
     streamName: string,
     groupId: string,
@@ -74,8 +74,8 @@ interface StreamMethods {
     options?: ConditionOptions,
   ): Promise<StreamDeleteResult<Item>>;
   /**
-   * Changes an item in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
-   * do not reject the call.
+   * Changes an item in the engine. If the item does not exist, the operations start with `{}`. Operations that fail are
+   * listed in `errors` of the result; the call does not reject because of them.
    */
   update<Item = unknown>(
     streamName: string,
@@ -84,7 +84,7 @@ interface StreamMethods {
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
   ): Promise<StreamUpdateResult<Item>>;
-  /** Sends a notice to the subscribers of the group. Not stored. */
+  /** Sends a notice to the subscribers of the group. It is not stored. */
   send(streamName: string, groupId: string, notice: StreamNotice, options?: HelperOptions): Promise<void>;
   /** Returns all items of a group, sorted by id. */
   list<Item = unknown>(streamName: string, groupId: string, options?: HelperOptions): Promise<readonly Item[]>;
@@ -93,16 +93,16 @@ interface StreamMethods {
     groupId: string,
     options?: PageOptions,
   ): Promise<Page<StreamEntry<Item>>>;
-  /** Returns the non-empty groups of a stream. */
+  /** Returns the groups of a stream that are not empty. */
   listGroups(streamName: string, options?: HelperOptions): Promise<readonly string[]>;
-  /** Returns all non-empty streams with their groups. */
+  /** Returns all streams that are not empty, with their groups. */
   listAll(options?: HelperOptions): Promise<StreamListing>;
 }
 
 /**
- * Items by stream, group and id, whose changes are sent to all subscribers of the group (module `svc-stream`). Results
- * have the members of the results of the functions `stream::*`, in camelCase. All methods reject with CallError, as
- * `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict`.
+ * Items by stream, group and id. Their changes are sent to all subscribers of the group (module `svc-stream`). Results
+ * have the same members as the results of the functions `stream::*`, in camelCase. All methods reject with CallError,
+ * like `worker.call`. A write whose `ifVersion` does not match rejects with `state_conflict`.
  */
 export class WorkerStream extends /* @__PURE__ */ helperClass<StreamMethods>("stream", {
   set: ["stream::set", [...ITEM, "data"], engineResult, ITEM_OPTIONS.write],
@@ -125,13 +125,16 @@ export class WorkerStream extends /* @__PURE__ */ helperClass<StreamMethods>("st
   listGroups: ["stream::list_groups", ["stream_name"]],
   listAll: ["stream::list_all", [], /* @__PURE__ */ converted({ stream: {} })],
 }) {
-  /** Returns one group, with the type of its items: `worker.stream.group<Todo>("todos", "mine")`. */
+  /**
+   * Returns an object for one group. Its type parameter declares the type of the items:
+   * `worker.stream.group<Todo>("todos", "mine")`.
+   */
   group<Item = unknown>(streamName: string, groupId: string): StreamGroup<Item> {
     const methods = withFirst(this, [streamName, groupId], GROUP_METHODS);
     return { streamName, groupId, ...methods } as StreamGroup<Item>;
   }
 
-  /** Yields all items of a group with ids and versions, sorted by id, page by page. */
+  /** Yields all items of a group with their ids and versions, sorted by id. Requests them page by page. */
   entries<Item = unknown>(
     streamName: string,
     groupId: string,
@@ -142,7 +145,8 @@ export class WorkerStream extends /* @__PURE__ */ helperClass<StreamMethods>("st
 }
 
 /**
- * One group of a stream, with the type of its items. The methods are those of `WorkerStream` without stream and group.
+ * One group of a stream, with the type of its items. The methods are those of `WorkerStream`, without the arguments for
+ * stream and group.
  */
 export interface StreamGroup<Item = unknown> {
   readonly streamName: string;

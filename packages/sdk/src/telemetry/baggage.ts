@@ -1,11 +1,11 @@
-/** Maximum number of parsed members. W3C Baggage requires at least 64. */
+/** Maximum number of members that are parsed. W3C Baggage requires at least 64. */
 const MAX_MEMBERS = 180;
 
 export interface BaggageMember {
   readonly name: string;
   /** Decoded value. */
   readonly value: string;
-  /** As received, without the first semicolon. Empty if there are none. */
+  /** Properties as they were received, without the first semicolon. Empty if there are none. */
   readonly properties: string;
 }
 
@@ -21,7 +21,7 @@ export function baggageMembers(text: string): readonly BaggageMember[] {
   });
 }
 
-/** Returns the entries without their properties. The last of repeated names wins. */
+/** Returns the entries without their properties. If a name is repeated, its last value is used. */
 export function readBaggage(text: string | undefined): ReadonlyMap<string, string> {
   return new Map(baggageMembers(text ?? "").map(({ name, value }) => [name, value]));
 }

@@ -12,14 +12,14 @@ export interface LogEntry {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
-  /** Also part of the line on stderr, so that an engine that receives both can remove the duplicate. */
+  /** Id of the line. It is also in the line on stderr, so that an engine that receives both stores the line once. */
   readonly logId: string;
   readonly functionId?: string | undefined;
   readonly invocationId?: string | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
-/** Returns a `LogRecord` of OTLP/JSON. Never throws. */
+/** Returns a log line as a `LogRecord` of OTLP/JSON. Never throws. */
 export function otlpLogRecord({
   timeMs,
   level,

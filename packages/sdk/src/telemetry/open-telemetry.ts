@@ -4,8 +4,8 @@ import type { Active } from "../calls/async-context.ts";
 import { baggageMembers } from "./baggage.ts";
 import { readTraceparent, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
 
-// The parts of `@opentelemetry/api` 1.x that this file uses. The package belongs to the program: this package does not
-// depend on it.
+// The members of `@opentelemetry/api` 1.x that this file uses. They are declared here, because this package does not
+// depend on that one. The program may have it.
 interface Context {
   readonly getValue: (key: symbol) => unknown;
 }
@@ -35,25 +35,28 @@ interface Api {
 }
 
 export interface ExternalTracing {
-  /** Runs `body` with `next` as the active parent of the tracer's spans. */
+  /** Runs `body`. Meanwhile, `next` is the parent of spans that the tracer starts. */
   run<Result>(next: Active, body: () => Result): Result;
   /**
-   * Returns the trace context and baggage of the tracer's active span, if the span belongs to `current`'s trace or
-   * there is no `current`.
+   * Returns the trace context and baggage of the tracer's active span. Returns undefined if the span belongs to another
+   * trace than `current`.
    */
   headers(current: Active | undefined): TraceHeaders | undefined;
 }
 
 /**
- * Global registry of all copies of the package's version 1. `context` exists once the program has set up a context
- * manager.
+ * Global registry that all copies of version 1 of the package share. Its member `context` exists when the program has
+ * set up a context manager.
  */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 const registries = globalThis as { readonly [REGISTRY]?: { readonly context?: unknown } };
 
 let found: ExternalTracing | null | undefined;
 
-/** Returns OpenTelemetry, if the program has set it up, which it may do at any time. Cheap. */
+/**
+ * Returns OpenTelemetry if the program has set it up. It may do so at any time, so this is checked at each call. The
+ * check is fast.
+ */
 export function openTelemetry(): ExternalTracing | undefined {
   if (registries[REGISTRY]?.context === undefined) return undefined;
   if (found === undefined) {
@@ -63,14 +66,16 @@ export function openTelemetry(): ExternalTracing | undefined {
   return found ?? undefined;
 }
 
-/** Loads the package from the program, else from this package. */
+/**
+ * Loads the package from the program. If the program does not have it, tries to load it from this package's location.
+ */
 function loadApi(): Api | undefined {
   for (const from of [process.argv[1], join(process.cwd(), "program.js"), import.meta.url]) {
     if (from === undefined) continue;
     try {
       return createRequire(from)("@opentelemetry/api") as Api;
     } catch {
-      // Not installed there.
+      // The package is not installed there, so the next place is tried.
     }
   }
   return undefined;
@@ -80,7 +85,7 @@ function tracingOf(api: Api): ExternalTracing {
   return {
     run(next, body) {
       const trace = readTraceparent(next.traceparent);
-      // A call starts from an empty context. An SDK span continues the active context.
+      // A call starts with an empty context. A span of this SDK continues the active context.
       let context = next === next.activeCall ? api.ROOT_CONTEXT : api.context.active();
       if (trace !== undefined)
         context = api.trace.setSpanContext(context, { ...trace, traceFlags: Number(trace.sampled), isRemote: true });

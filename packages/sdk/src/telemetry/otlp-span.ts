@@ -5,7 +5,7 @@ import { nanosOf } from "./wall-time.ts";
 
 const STATUS_ERROR = 2;
 
-/** Returns a `Span` of OTLP/JSON. Never throws. */
+/** Returns a span as a `Span` of OTLP/JSON. Never throws. */
 export function otlpSpan(span: SpanRecord): string {
   const attributes = new OtlpAttributes();
   attributes.set("svc.function_id", span.functionId);

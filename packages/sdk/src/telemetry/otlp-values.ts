@@ -1,6 +1,6 @@
 import { MAX_ATTRIBUTES } from "./span-record.ts";
 
-/** A value in OTLP/JSON. An empty object is null. */
+/** A value in OTLP/JSON. An empty object means null. */
 export type OtlpValue =
   | { readonly stringValue: string }
   | { readonly intValue: string }
@@ -15,7 +15,7 @@ export interface OtlpAttribute {
   readonly value: OtlpValue;
 }
 
-/** Limits of one entry, in case a program logs very large data by mistake. */
+/** Limits for one log entry or span. They exist in case a program logs very large data by mistake. */
 const MAX_TEXT_CHARS = 16_384;
 const MAX_ENTRY_CHARS = 32_768;
 const MAX_LIST_ITEMS = 128;
@@ -23,15 +23,15 @@ const MAX_DEPTH = 6;
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Converts values of any type to attributes, within the limits of one entry. Data beyond them is truncated with an
- * ellipsis or counted as dropped.
+ * Converts values of any type to attributes, within the limits of one entry. Longer texts are cut with an ellipsis.
+ * Further attributes are counted as dropped.
  */
 export class OtlpAttributes {
   readonly list: OtlpAttribute[] = [];
   #left = MAX_ENTRY_CHARS;
   dropped = 0;
 
-  /** Adds an attribute. Omits undefined values. Never throws, whatever getters and proxies do. */
+  /** Adds an attribute. An undefined value is omitted. Never throws, even if getters or proxies of the value do. */
   set(key: string, value: unknown): void {
     if (value === undefined) return;
     if (this.list.length >= MAX_ATTRIBUTES || this.#left < key.length) {
@@ -48,7 +48,7 @@ export class OtlpAttributes {
     this.list.push({ key, value: written });
   }
 
-  /** Adds an exception under OpenTelemetry's names. */
+  /** Adds the attributes of an exception, with OpenTelemetry's names. */
   exception(error: Error, code: unknown = "code" in error ? error.code : undefined): void {
     this.set("exception.type", typeof code === "string" && code !== "" ? code : error.name);
     this.set("exception.message", error.message);
@@ -88,7 +88,7 @@ export class OtlpAttributes {
     const values: OtlpValue[] = [];
     for (const item of items) {
       if (values.length >= MAX_LIST_ITEMS || this.#left <= 0) break;
-      // Count nested empty lists too, so that lists of lists reach the limit.
+      // Each item counts, even an empty list, so that lists of lists reach the limit.
       this.#left -= 2;
       values.push(this.#value(item, depth + 1));
     }
@@ -114,7 +114,7 @@ function numberValue(value: number): OtlpValue {
   return Number.isFinite(value) ? { doubleValue: value } : { stringValue: String(value) };
 }
 
-/** Applies `toJSON`. Errors have the same form as in log lines. */
+/** Returns the value after `toJSON`. Errors get the same form as in log lines. */
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Error)
@@ -130,7 +130,10 @@ function plain(value: unknown): unknown {
 /** Maximum number of causes in a stack. */
 const MAX_CAUSES = 4;
 
-/** Returns the stack of an error and of its causes, e.g. of the function whose failed call it is. */
+/**
+ * Returns the stack of an error, with the stacks of its causes. A cause may be, for example, the error of the called
+ * function.
+ */
 function stackWithCauses(error: Error): string | undefined {
   let stack = error.stack;
   let { cause } = error;

@@ -1,16 +1,19 @@
 import type { Clock } from "../clock.ts";
 
-/** Maximum time for which entries wait to fill a batch. */
+/** Maximum time for which entries wait until a batch is full, in milliseconds. */
 export const FLUSH_AFTER_MS = 100;
 /** Number of entries per batch. */
 export const BATCH_ENTRIES = 64;
-/** Limits of the buffer. Above them the oldest entries are dropped. */
+/** Maximum number of entries in the buffer. If there are more, the oldest are dropped. */
 export const MAX_ENTRIES = 1000;
 export const MAX_CHARS = 1024 * 1024;
 
 export interface OutboxOptions {
   readonly clock: Clock;
-  /** Passes a batch to the socket. Returns false if the socket cannot accept it: the entries stay in the buffer. */
+  /**
+   * Passes a batch to the socket. Returns false if the socket cannot accept it now; the entries then stay in the
+   * buffer.
+   */
   readonly send: (entries: readonly string[]) => boolean;
   /** Reports the number of entries dropped since the last sent batch. */
   readonly lost: (count: number) => void;
@@ -38,13 +41,13 @@ export class Outbox {
     else this.#arm();
   }
 
-  /** Starts sending: the engine is connected. */
+  /** Starts sending. Called when the engine is connected. */
   open(): void {
     this.#isOpen = true;
     this.flush();
   }
 
-  /** Stops sending: the engine is disconnected. Entries wait for the next connection. */
+  /** Stops sending. Called when the engine is disconnected. Entries then wait for the next connection. */
   close(): void {
     this.#isOpen = false;
     this.#disarm();
@@ -67,7 +70,7 @@ export class Outbox {
   }
 
   #makeRoom(): void {
-    // Drops several entries at once, so that a full buffer is not copied for each new entry.
+    // Drops several entries at once. Otherwise a full buffer would be copied for each new entry.
     let count = 0;
     const leaveChars = MAX_CHARS - MAX_CHARS / 8;
     while (

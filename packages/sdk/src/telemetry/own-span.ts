@@ -7,16 +7,16 @@ import { wallTimeMs } from "./wall-time.ts";
 
 const spanOptions = optionNames("span", ["attributes", "kind"]);
 
-/** A running span. It is the parent of calls and log lines made meanwhile. */
+/** A running span. It is the parent of the calls and log lines that are made while it runs. */
 export class OwnSpan implements Span, Active {
   readonly activeCall: RunningCall | undefined;
-  /** False if the span is not recorded. Its children then belong to its parent. */
+  /** True if the span is recorded. Otherwise its children belong to its parent. */
   readonly isRecorded: boolean;
   readonly traceparent: string;
   readonly baggage: string | undefined;
   readonly #record: SpanRecord;
 
-  /** `isWanted` returns whether to record a span that is sampled or not. */
+  /** `isWanted` returns true if the span must be recorded. Its argument says whether the trace is sampled. */
   constructor(
     name: string,
     options: SpanOptions,

@@ -1,11 +1,13 @@
 const POOL_BYTES = 2048;
-/** The two hex digits of each byte. */
+/** For each byte value, its two hex digits. */
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** Returns random lower-case hex digits, two per byte, never all zero. Draws random bytes for many calls at once. */
+/**
+ * Returns random lower-case hex digits, two per byte, not all zero. Random bytes are generated for many calls at once.
+ */
 export function randomHex(bytes: number): string {
   for (;;) {
     if (used + bytes > POOL_BYTES) {

@@ -15,7 +15,7 @@ export interface SpanRecord {
   readonly events: SpanEvent[];
   droppedEvents: number;
   droppedAttributes: number;
-  /** Set when the span has ended. */
+  /** End of the span, in milliseconds since 1970. It is set when the span ends. */
   endMs: number;
   /** The value that the span's body threw. Undefined if it did not throw. */
   failure: { readonly thrown: unknown } | undefined;

@@ -6,8 +6,8 @@ import type { Span, SpanOptions } from "./span.ts";
 import type { SpanRecord } from "./span-record.ts";
 
 /**
- * Maximum number of spans of unsampled calls per second. The engine buffers them and keeps only those of failed or slow
- * traces, so they must stay cheap.
+ * Maximum number of recorded spans per second in calls that are not sampled. The engine buffers these spans and stores
+ * only those of failed or slow traces, so recording them must stay cheap.
  */
 export const MAX_UNSAMPLED_PER_SECOND = 100;
 
@@ -18,14 +18,14 @@ export class Spans {
   readonly #record: ((span: SpanRecord) => void) | undefined;
   readonly #unsampled = new RateLimiter(MAX_UNSAMPLED_PER_SECOND);
 
-  /** `record` receives the spans that have ended. If it is undefined, spans only pass the trace context on. */
+  /** `record` is called for each span that has ended. If it is undefined, spans only pass the trace context on. */
   constructor(asyncContext: AsyncContext, clock: Clock, record: ((span: SpanRecord) => void) | undefined) {
     this.#asyncContext = asyncContext;
     this.#clock = clock;
     this.#record = record;
   }
 
-  /** Runs `body` as a span below `parent`. */
+  /** Runs `body` as a child span of `parent`. */
   run<Result>(name: string, body: (span: Span) => Result, options: SpanOptions, parent: Active | undefined): Result {
     const isWanted = (sampled: boolean): boolean =>
       this.#record !== undefined && (sampled || this.#unsampled.take(this.#clock.monotonicMs()));

@@ -4,13 +4,16 @@ import type { SpanRecord } from "./span-record.ts";
 import type { TelemetryEntries, TelemetrySink, TelemetrySinkOptions } from "./telemetry-sink.ts";
 import type { WorkerTelemetry } from "./worker-telemetry.ts";
 
-/** Creates the telemetry of the part that is loaded. */
+/** Creates the telemetry object. It comes from the part of the SDK that is loaded. */
 export type CreateTelemetry = (options: TelemetrySinkOptions) => WorkerTelemetry;
 
-/** Maximum number of entries that wait until the part is loaded. Further ones are dropped and counted. */
+/** Maximum number of entries that wait until the part is loaded. Further entries are dropped and counted. */
 const MAX_EARLY_ENTRIES = 1000;
 
-/** Telemetry whose part of the SDK is loaded when the worker is created. Entries wait until then. */
+/**
+ * Telemetry that is implemented in a part of the SDK. The part begins to load when the worker is created. Until it is
+ * loaded, entries wait.
+ */
 export class TelemetryOnDemand implements TelemetrySink {
   readonly #sink: OnDemand<CreateTelemetry, WorkerTelemetry>;
   readonly #options: TelemetrySinkOptions;
@@ -51,7 +54,8 @@ export class TelemetryOnDemand implements TelemetrySink {
   }
 
   #run(action: (sink: WorkerTelemetry) => void): void {
-    // One attempt: an attempt for each log line would load the page's server.
+    // After a failure, the part is not loaded again, because an attempt for each log line would overload the page's
+    // server.
     if (!this.#hasFailed) this.#sink.run(action, (error) => this.#failed(error));
   }
 

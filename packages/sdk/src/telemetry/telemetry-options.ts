@@ -2,9 +2,9 @@ import { checkedOptions, optionNames } from "../names/option-names.ts";
 
 /** Telemetry that a worker sends to the engine. */
 export interface TelemetryOptions {
-  /** Log lines, with their span. */
+  /** Log lines, each with its span. */
   readonly logs?: boolean | undefined;
-  /** Spans opened with `context.span` and `worker.span`. The engine itself records a span for every call. */
+  /** Spans that are opened with `context.span` and `worker.span`. The engine itself records a span for each call. */
   readonly spans?: boolean | undefined;
   /** Metrics of the process: CPU, memory, event loop. Every 10 seconds. */
   readonly metrics?: boolean | undefined;
@@ -20,7 +20,8 @@ export interface TelemetrySwitches {
 }
 
 /**
- * Applies the defaults: the option, else the variable `SVC_TELEMETRY` (`off`, `false`, `no` or `0`), else `byDefault`.
+ * Applies the defaults. The first of these that is given is used: the option; the variable `SVC_TELEMETRY` (`off`,
+ * `false`, `no` or `0`); `byDefault`.
  */
 export function telemetryOf(
   given: boolean | TelemetryOptions | undefined,

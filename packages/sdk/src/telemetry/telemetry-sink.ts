@@ -5,7 +5,7 @@ import type { SpanRecord } from "./span-record.ts";
 import type { TelemetrySwitches } from "./telemetry-options.ts";
 import type { ProcessStats } from "./worker-gauges.ts";
 
-/** Kinds of telemetry that are buffered, as they are named in messages. */
+/** Kinds of telemetry that are buffered. Messages use these names. */
 export type TelemetryEntries = "log entries" | "spans";
 
 /** Receives the telemetry of a worker. */
@@ -16,7 +16,10 @@ export interface TelemetrySink {
   registered(workerId: string): void;
   /** Stops sending. Called when the connection is lost. Buffered entries wait for the next connection. */
   disconnected(): void;
-  /** Passes the buffered entries to the socket. Returns a promise if that must wait. For the shutdown. */
+  /**
+   * Passes the buffered entries to the socket. Returns a promise if they cannot be passed at once. Used by the
+   * shutdown.
+   */
   flush(): Promise<void> | undefined;
 }
 
@@ -25,14 +28,14 @@ export interface TelemetrySinkOptions {
   readonly name: string;
   readonly on: TelemetrySwitches;
   readonly clock: Clock;
-  /** `svc-node` or the like. */
+  /** Name of this SDK, for example `svc-node`. */
   readonly framework: string;
-  /** OpenTelemetry's name of the language: `nodejs`, `webjs`. */
+  /** Name of the language in OpenTelemetry: `nodejs` or `webjs`. */
   readonly language: string;
   readonly pid: number | undefined;
-  /** Absent if the platform cannot measure its process. */
+  /** Undefined if the platform cannot measure its process. */
   readonly stats: ProcessStats | undefined;
-  /** The user's logger, which reports lost entries. */
+  /** The user's logger. It is used to report lost entries. */
   readonly logger: Logger;
   /** The worker's socket. */
   readonly socket: { bufferedBytes(): number; send(frame: Uint8Array): void };

@@ -9,13 +9,13 @@ export interface TraceContext {
   readonly sampled: boolean;
 }
 
-/** Headers that calls pass on. */
+/** Headers that calls pass on to the called function. */
 export interface TraceHeaders {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
 }
 
-// Future versions may add fields after these four. The version `ff` is invalid.
+// Form of a traceparent. Future versions may have more fields after these four. The version `ff` is invalid.
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
 /** Parses a traceparent. Returns undefined if it is invalid. */

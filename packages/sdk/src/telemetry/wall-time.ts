@@ -1,8 +1,8 @@
 let offsetMs = performance.timeOrigin;
 
 /**
- * Returns milliseconds since 1970, with a fraction. Uses the monotonic clock, which has a higher resolution than the
- * system clock, and resynchronises when the system clock is set.
+ * Returns milliseconds since 1970, with a fraction. It uses the monotonic clock, because that has a higher resolution
+ * than the system clock. When the system clock is set, the offset between both is computed again.
  */
 export function wallTimeMs(): number {
   const fineMs = performance.now() + offsetMs;
@@ -12,7 +12,10 @@ export function wallTimeMs(): number {
   return coarseMs;
 }
 
-/** Formats a time for OTLP: nanoseconds in decimal digits. A double represents microseconds exactly. */
+/**
+ * Formats a time for OTLP, as nanoseconds in decimal digits. The last three digits are zero, because a double has
+ * microseconds exactly but not nanoseconds.
+ */
 export function nanosOf(timeMs: number): string {
   return `${Math.round(timeMs * 1000)}000`;
 }

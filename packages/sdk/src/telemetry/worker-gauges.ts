@@ -3,10 +3,10 @@ import { nanosOf, wallTimeMs } from "./wall-time.ts";
 
 export const FIRST_GAUGES_AFTER_MS = 1000;
 export const GAUGES_EVERY_MS = 10_000;
-/** Interval of the event loop lag measurement. */
+/** Interval at which the event loop's lag is measured, in milliseconds. */
 const LAG_SAMPLE_EVERY_MS = 1000;
 
-/** Statistics of the process. Absent on platforms that cannot measure them. */
+/** Statistics of the process. */
 export interface ProcessStats {
   /** CPU time of the whole process so far, in milliseconds. */
   cpuMs(): number;
@@ -15,7 +15,7 @@ export interface ProcessStats {
   uptimeSeconds(): number;
 }
 
-/** Samples the process regularly and sends `Metric`s of OTLP/JSON. */
+/** Samples the process regularly, and sends the values as `Metric`s of OTLP/JSON. */
 export class WorkerGauges {
   readonly #clock: Clock;
   readonly #stats: ProcessStats;

@@ -4,18 +4,19 @@ import { randomHex } from "./random-hex.ts";
 import { readTraceparent } from "./trace-context.ts";
 import { wallTimeMs } from "./wall-time.ts";
 
-/** Origin of log lines. */
+/** Origin of log lines: the worker, and the call if there is one. */
 export interface LoggedBy {
   readonly worker: string;
   readonly functionId?: string | undefined;
   readonly invocationId?: string | undefined;
-  /** Trace context of the running span. */
+  /** Returns the trace context of the running span. */
   readonly traceparent: () => string | undefined;
 }
 
 /**
- * Returns a logger whose lines contain the worker, the call and the span, and which also passes them to `entries`. A
- * line's own fields win, except `log_id`, with which an engine that receives both lines removes the duplicate.
+ * Returns a logger whose lines contain the worker, the call and the span. It also passes the lines to `entries`. If a
+ * field of a line has the same name, the field is used, except for `log_id`: an engine that receives the line twice
+ * recognizes it by this id.
  */
 export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEntry) => void) | undefined): Logger {
   const { functionId, invocationId } = by;

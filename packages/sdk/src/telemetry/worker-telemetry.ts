@@ -9,17 +9,17 @@ import { wallTimeMs } from "./wall-time.ts";
 import { WorkerGauges } from "./worker-gauges.ts";
 
 /**
- * Maximum number of unsent bytes of the socket at which telemetry is sent. Above it, telemetry waits, so that calls and
- * results are sent first.
+ * Maximum number of unsent bytes of the socket at which telemetry is sent. If there are more, telemetry waits, so that
+ * calls and results are sent first.
  */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
 /**
- * Sends telemetry of a worker as OTLP/JSON frames over the worker's connection (protocol section 9). Entries are sent
- * in batches from a buffer of limited size. If the engine is disconnected or slow, entries are dropped and counted, but
- * calls are not delayed.
+ * Sends telemetry of a worker as OTLP/JSON frames over the worker's connection (section 9 of the protocol). Entries are
+ * sent in batches from a buffer of limited size. If the engine is disconnected or slow, entries are dropped and
+ * counted, so that calls are not delayed.
  */
 export class WorkerTelemetry implements TelemetrySink {
   readonly #options: TelemetrySinkOptions;
