@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Console, spawnConsole, startConsole } from "./support/console-process.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
-import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+import { live, loaded, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 /** Browser messages about failed responses and broken sockets, which these tests cause. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
@@ -133,10 +133,11 @@ it("every page ignores unknown parameters in its address, says so, and shows the
   await checkEach(
     PAGES,
     ([path]) => path,
-    async ([path]) => {
+    async ([path, shows]) => {
       await visit(page, `${path}?nonsense=1&dir=sideways&range=%00&level=%7B%7D&size=7&type=%5B%5D`);
       await page.getByText("in the address").getByText("nonsense").waitFor();
-      await page.getByRole("heading", { level: 1 }).waitFor();
+      await content(page).getByText(shows).first().waitFor();
+      await loaded(page);
       expect(await content(page).getByText("This content failed to load").count()).toBe(0);
     },
   );

@@ -113,7 +113,7 @@ it("shows past calls of all sources, compares a call with the previous one, and 
   await page.getByRole("region", { name: "Comparison" }).getByText("$.second").first().waitFor();
   await page.getByRole("button", { name: "Replay", exact: true }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
-  expect(await textOf(result(page))).toContain('"second": 2');
+  await expect.poll(() => textOf(result(page))).toContain('"second": 2');
   // The replay links to its original, and to the comparison of the two.
   const original = await result(page)
     .getByRole("link", { name: /^[0-9a-f-]{36}$/ })

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
-import { openPage } from "./support/watched-page.ts";
+import { loaded, openPage } from "./support/watched-page.ts";
 
 const system = systemOfFile({ consoleArgs: ["--enable-flow"] });
 /** Pages, each with a text that it shows once it has its data. */
@@ -209,9 +209,8 @@ it("shows each label of a page in another language", async () => {
     ([path]) => path,
     async ([path, shows]) => {
       await visit(page, path);
-      const content = page.locator("#content");
-      await content.getByText(shows).first().waitFor();
-      await expect.poll(() => content.locator('[role="status"][aria-label="⟦Loading⟧"]').count()).toBe(0);
+      await page.locator("#content").getByText(shows).first().waitFor();
+      await loaded(page);
       expect((await bareTexts(page)).filter((text) => !DATA.some((each) => each.test(text)))).toEqual([]);
     },
   );

@@ -185,7 +185,7 @@ describe("saved views", () => {
     await dialog.getByRole("link", { name: `my ${HTML} / view` }).click();
     await page.waitForURL(/\?q=shop&range=1h$/);
     await dialog.waitFor({ state: "detached" });
-    expect(await page.getByRole("searchbox").first().inputValue()).toBe("shop");
+    await expect.poll(() => page.getByRole("searchbox").first().inputValue()).toBe("shop");
     await visit(page, `/${name}?q=replaced`);
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole("button", { name: "More tools" }).click();

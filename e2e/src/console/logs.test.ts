@@ -115,7 +115,7 @@ describe("the Logs page", () => {
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
     expect(new URL(page.url()).searchParams.get("q")).toBe("failed");
     await chip.click();
-    expect(await chip.getAttribute("aria-pressed")).toBe("false");
+    await expect.poll(() => chip.getAttribute("aria-pressed")).toBe("false");
     await page.getByRole("button", { name: "Clear all" }).click();
     await page
       .getByLabel("By source")

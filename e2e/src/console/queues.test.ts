@@ -6,7 +6,7 @@ import { holdCalls } from "./support/held-calls.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { visit } from "./support/visit.ts";
-import { openLive, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
+import { loaded, openLive, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 const CONFIG = `workers:
   - name: svc-http
@@ -84,6 +84,7 @@ it("shows why a job failed, redrives it with edited data, and discards one", asy
   await row(page, "550 no such user").first().click();
   const job = page.getByRole("region", { name: "Job" });
   await job.getByText("invocation_failed 550 no such user").waitFor();
+  await job.getByText("api_key").waitFor();
   expect(await page.locator("body").textContent()).not.toContain("s3cret");
   expect(new URL(page.url()).searchParams.get("job")).toMatch(/^[0-9a-f-]{36}$/);
   await page.reload();
@@ -91,8 +92,10 @@ it("shows why a job failed, redrives it with edited data, and discards one", asy
 
   await page.getByRole("button", { name: "Edit and redrive …" }).click();
   expect(await page.getByRole("dialog").getByRole("button", { name: "Redrive", exact: true }).isDisabled()).toBe(true);
+  const reveal = page.getByRole("button", { name: "Reveal and edit" });
+  await reveal.waitFor();
   expect(await page.locator("body").textContent()).not.toContain("s3cret");
-  await page.getByRole("button", { name: "Reveal and edit" }).click();
+  await reveal.click();
   const data = page.getByRole("textbox", { name: "Data of the job" });
   await page.locator(".cm-content").waitFor();
   await data.click();
@@ -272,6 +275,7 @@ it("shows the progress of a running job, its result when it is done, and why a j
   await row(page, "reports::build").first().click();
   const job = page.getByRole("region", { name: "Job" });
   await job.getByRole("heading", { name: "Result" }).waitFor();
+  await loaded(page);
   expect(await page.locator("body").textContent()).not.toContain("s3cret");
   await call("queue::enqueue", { queue: "reports", function_id: "reports::biuld" });
   await page

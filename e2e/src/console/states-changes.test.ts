@@ -35,7 +35,7 @@ it("adds an item, rejects a duplicate key, changes the item after showing the di
   // The editor shows what was saved, so that the next edit starts from there. The save can be undone.
   await page.getByText("Based on version 2.").waitFor();
   await expect.poll(() => editor(page).textContent()).toContain("9007199254740993");
-  expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Save …" }).and(page.locator(":disabled")).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("version 3", { exact: true }).waitFor();
   await expect.poll(() => editor(page).textContent()).toContain("007");
@@ -100,7 +100,7 @@ describe("two concurrent edits of an item", () => {
     const { page } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
     await page.getByRole("button", { name: "Take theirs" }).click();
     await expect.poll(() => editor(page).textContent()).toContain("theirs");
-    expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Save …" }).and(page.locator(":disabled")).waitFor();
     expect(await get("shared", "doc")).toEqual({ a: "theirs" });
   });
 });

@@ -122,6 +122,7 @@ describe("the tabs of a span", () => {
     await panel(page).getByText("1 of 1 siblings").waitFor();
     await page.getByRole("tab", { name: /Tags/ }).click();
     await panel(page).getByText(HTML).waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
     await panel(page).getByText("test-host").waitFor();
     await page.keyboard.press("]");
     await page.waitForURL(/tab=logs/);
@@ -135,6 +136,7 @@ describe("the tabs of a span", () => {
     await page.waitForURL(/tab=links/);
     await panel(page).getByRole("link").click();
     await page.waitForURL(new RegExp(`/traces/${traceId("other")}/${spanId("other root")}`));
+    await panel(page).getByText("siblings").waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   });
 

@@ -283,7 +283,6 @@ it("describes a schedule with its next runs, and runs it now; a second run needs
   await page.getByRole("heading", { name: "Next runs" }).waitFor();
   // The page's zone is UTC, so that the time in UTC is not repeated.
   const nextRun = page.getByRole("listitem").filter({ hasText: /, 0[78]:00:00/ });
-  expect(await nextRun.count()).toBeGreaterThan(0);
   expect(await textOf(nextRun.first())).toMatch(/^\d+ \w+ \d{4}, 0[78]:00:00in \d/);
   await page.getByRole("button", { name: "Trigger Now" }).click();
   await page.getByText("The run ended:").waitFor();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import { widthOverflow } from "./watched-page.ts";
+import { loaded, widthOverflow } from "./watched-page.ts";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /**
@@ -89,7 +89,8 @@ const checkedPages = new Set<string>();
 /**
  * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes. All rules when wide and light, and
  * when narrow and dark; else the rules about colours. Checks the document around `main` (title, landmarks, navigation) once for each page of a console. All of
- * it in one browser page: a new one for each costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
+ * it in one browser page: a new one for each costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows; parts of it that wait for their data or code
+ * are waited for.
  */
 export async function checkAccessibility(
   page: Page,
@@ -103,6 +104,7 @@ export async function checkAccessibility(
     await page.setViewportSize(size);
     await page.evaluate(TWO_FRAMES);
     await ready();
+    await loaded(page);
   };
   try {
     await resize(wide);

@@ -109,6 +109,20 @@ export async function live(page: Page): Promise<void> {
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
 }
 
+/** What pages show in place of data or code that has not arrived. The second catalogue of `labels.test.ts` adds brackets. */
+const LOADING = /^⟦?(?:Loading|Laying out)\b/;
+
+/** Resolves when no part of the page waits for data or code. A page that was just opened may not show that yet. */
+export async function loaded(page: Page): Promise<void> {
+  const content = page.locator("#content");
+  await content
+    .getByRole("status", { name: LOADING })
+    .or(content.getByText(LOADING))
+    .or(content.locator(".animate-pulse"))
+    .first()
+    .waitFor({ state: "detached" });
+}
+
 /** Returns by how many pixels the page is wider than the window. */
 export async function widthOverflow(page: Page): Promise<number> {
   return page.evaluate(
