@@ -23,15 +23,15 @@ export interface ArgumentNode {
 }
 
 export interface OptionNode {
-  /** As shown in help, e.g. `-c, --config <file>`. */
+  /** Names and value as shown in help, e.g. `-c, --config <file>`. */
   readonly flags: string;
-  /** `--config` and `-c`. */
+  /** Names of the option, e.g. `--config` and `-c`. */
   readonly names: readonly string[];
-  /** Name of its value, e.g. `file`. Undefined for a switch. */
+  /** Name of the option's value, e.g. `file`. Undefined for a switch. */
   readonly value?: string;
   readonly choices: readonly string[];
   readonly description: string;
-  /** Undefined if there is no default, or if the description states it. */
+  /** Default of the option's value. Undefined if there is none, or if the description states it. */
   readonly defaultValue?: string;
 }
 
@@ -80,7 +80,7 @@ function optionNode(option: Option): OptionNode {
   };
 }
 
-/** Commander offers no other access to the text that it prints after the rest of the help. */
+/** Returns the text that Commander prints after the rest of the help. There is no other access to this text. */
 function textAfter(command: Command): string {
   const { writeOut } = command.configureOutput();
   const parts: string[] = [];

@@ -5,7 +5,7 @@ import type { Shell } from "../shell.ts";
 import { wholeNumber } from "./options.ts";
 
 const DEFAULT_PORT = 4222;
-/** Below it the port for other servers, which is 2,000 higher, is a port too. */
+/** Highest port for engines. The port for other servers is 2,000 higher, and must be a valid port too. */
 const HIGHEST_PORT = 63_535;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const NKEY = /^U[A-Z2-7]{55}$/;
@@ -52,7 +52,7 @@ async function printConfig(shell: Shell, { cluster, servers, at, folder, nkey = 
   if (at > parsed.length) throw usageFailure(`--at is ${at}, but --servers names ${parsed.length}.`);
   const wrong = nkey.find((key) => !NKEY.test(key));
   if (wrong !== undefined)
-    // It may be a seed, which is a secret.
+    // The key is not quoted, because it may be a seed, which is a secret.
     throw usageFailure("--nkey is not a public key of an engine (U...).", "Create a key with: svc cluster nkey");
   if (!parsed.every(({ host }) => isLoopback(host)) && (nkey.length === 0 || tls === undefined))
     throw usageFailure(

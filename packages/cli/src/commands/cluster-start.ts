@@ -17,7 +17,7 @@ interface StartOptions {
 
 type Kind = "alone" | "replicas";
 
-/** `svc cluster init`: makes the data of an engine that is alone the first snapshot of an empty cluster. */
+/** `svc cluster init`: makes the data of an engine without a cluster the first snapshot of an empty cluster. */
 export function clusterInitCommand(shell: Shell): Command {
   const command = new Command("init")
     .summary("take an engine's data over into an empty cluster")
@@ -32,7 +32,7 @@ export function clusterInitCommand(shell: Shell): Command {
   return withOptions(shell, command, "alone");
 }
 
-/** `svc cluster recover`: makes an engine's copy of the data the first snapshot of new logs. */
+/** `svc cluster recover`: makes an engine's copy of a cluster's data the first snapshot of new logs. */
 export function clusterRecoverCommand(shell: Shell): Command {
   const command = new Command("recover")
     .summary("begin new logs from an engine's copy, after the NATS servers lost theirs")

@@ -10,8 +10,8 @@ import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts"
 const DEADLINE_MS = 2_000;
 
 /**
- * `svc __complete`: lists names for completion scripts, one per line. Prints nothing, not even an error, if the engine
- * does not respond in time.
+ * `svc __complete`: lists names for completion scripts, one per line. If the engine does not respond in time, prints
+ * nothing, not even an error.
  */
 export function completeCommand(shell: Shell): Command {
   const command = new Command("__complete")
@@ -42,7 +42,7 @@ async function withinDeadline(list: () => Promise<readonly string[]>): Promise<r
     timer = setTimeout(() => settle([]), DEADLINE_MS);
   });
   try {
-    // The user is still typing, so errors are not shown.
+    // Errors are not shown, because the user is still typing.
     return await Promise.race([list().catch((): readonly string[] => []), late]);
   } finally {
     clearTimeout(timer);

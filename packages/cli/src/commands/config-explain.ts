@@ -67,8 +67,8 @@ interface RunningSetting {
 }
 
 /**
- * Returns the settings that come from flags of the project's running engine, by key. Returns an empty map if no engine
- * runs or the engine rejects the connection.
+ * Returns the settings of the project's running engine that come from its flags, by key. Returns an empty map if no
+ * engine runs or the engine rejects the connection.
  */
 async function flagsOfRunningEngine(shell: Shell, file: string): Promise<ReadonlyMap<string, unknown>> {
   if (announcedEngine(shell, file) === undefined) return new Map();
@@ -86,7 +86,7 @@ async function flagsOfRunningEngine(shell: Shell, file: string): Promise<Readonl
     );
     return new Map(settings.filter(({ source }) => source === "flag").map(({ key, value }) => [key, value]));
   } catch (error) {
-    // Without the flags, the values are correct for an engine that is started now.
+    // Ignored: without the flags, the values are still correct for an engine that is started now.
     if (error instanceof CommandFailure || CallError.is(error)) return new Map();
     throw error;
   }
@@ -109,7 +109,7 @@ async function explainedKeys(
   const options = { env: shell.env, modules: await loadModules(), cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
     const value = maskConfig(one.value, one.path);
-    // `written` may contain a variable's default value, which may be a secret.
+    // `written` may contain the default value of a variable, which may be a secret.
     const isMasked = JSON.stringify(value)?.includes(MASK);
     return { ...one, value, written: isMasked || one.written === undefined ? undefined : maskConfigText(one.written) };
   };
@@ -148,8 +148,8 @@ async function chosenKeys(
 }
 
 /**
- * Returns the filter of the keys to list. Without a key on the command line, lists the top two levels and every key
- * that is set.
+ * Returns a filter that selects the keys to list. If the command line has no key, it selects the top two levels and
+ * every key that is set.
  */
 function isShown(key: string | undefined): (one: ExplainedKey) => boolean {
   return ({ path, source }) => key !== undefined || path.length <= 2 || (source !== undefined && source !== "default");

@@ -74,7 +74,8 @@ async function read(shell: Shell, command: Command, options: OwnOptions): Promis
 }
 
 /**
- * Finds the engine as other commands do; of several, the first that listens. Undefined if a flag gives its host, or if only the default address remains.
+ * Finds the engine in the same way as other commands. If there are several engines, returns the first one that listens.
+ * Returns undefined if a flag gives the host of the engine, or if only the default address remains.
  */
 async function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): Promise<FoundEngine | undefined> {
   if (command.getOptionValueSource("engineHost") === "cli") return undefined;
@@ -87,7 +88,7 @@ async function foundEngine(shell: Shell, command: Command, { config }: OwnOption
     throw new CommandFailure(
       `The engine at ${address.shownUrl} listens with TLS, which the console does not support yet.`,
     );
-  // Both names mean this machine. The console dials 127.0.0.1, the default of its flag.
+  // Both names mean this machine. The console connects to 127.0.0.1, which is the default of its flag.
   const engineHost = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
   const announced = address.from === "announced" ? announcedEngine(shell, projectConfigFile(shell, config)) : undefined;
   const token = address.token ?? (password === "" ? undefined : decodeURIComponent(password));
@@ -116,7 +117,7 @@ async function explained(error: unknown, port: number, typed: readonly string[])
     holder === undefined
       ? []
       : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
-  // `svc dev` has several listeners, so its flag has another name.
+  // `svc dev` starts several listeners, so its flag for this port has another name.
   const flag = typed[1] === "dev" ? "--console-port" : "--port";
   if (isInUse) advice.push(`Or use another port: ${retyped(typed, flag, await freePortLike(port, typed.map(Number)))}`);
   return new CommandFailure(`The console failed to start: ${error.message}.`, { advice, cause: error });

@@ -20,7 +20,7 @@ import { say } from "../terminal/notes.ts";
 import { folderAt } from "../workers/worker-target.ts";
 import { jsonOption } from "./options.ts";
 
-/** Options from the command line. Missing ones are prompted for. */
+/** Options from the command line. The command prompts for missing ones. */
 interface RequestedOptions {
   readonly template?: string;
   readonly directory?: string;
@@ -52,8 +52,8 @@ export function createCommand(shell: Shell): Command {
 }
 
 /**
- * Copies the template, or adds missing files to a project that exists already. Rejects an unknown template and a folder
- * with other content.
+ * Copies the template. If the project exists already, adds only missing files. Rejects an unknown template, and a
+ * folder with other content.
  */
 export async function createProject(shell: Shell, requested: RequestedOptions, source: TemplateSource): Promise<void> {
   const known = await listTemplates(source);
@@ -83,7 +83,7 @@ export async function createProject(shell: Shell, requested: RequestedOptions, s
 
   const existing = options.force ? "replace" : "keep";
   const written = await writeAll(projectDir, files, existing);
-  // The SDK packages belong to svc, so an existing project gets the versions of this svc.
+  // The SDK packages belong to svc, so they are replaced in an existing project too.
   const sdkWritten = await writeAll(projectDir, sdk, "replace");
   report(shell, options, { template, projectDir, reused: found === "project", written, sdkWritten });
 }
@@ -129,9 +129,9 @@ function described(templates: readonly Template[]): readonly string[] {
 type Found = "nothing" | "project" | "other";
 
 /**
- * A folder is a project of this template if it has the config file and one of the template's workers, or the SDK
- * packages for a template without workers. A worker is recognized by its list of dependencies: templates of different
- * languages have workers of the same name.
+ * Decides whether a folder is a project of this template. It is one if it has the config file and one of the template's
+ * workers; for a template without workers, the SDK packages. A worker is recognized by its list of dependencies and not
+ * by its name, because templates of different languages have workers of the same name.
  */
 async function inspect(
   projectDir: string,

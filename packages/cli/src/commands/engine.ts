@@ -76,7 +76,7 @@ function optionOf({ usage, description, choices, default: fallback }: EngineFlag
   return choices === undefined ? option : option.choices(choices);
 }
 
-/** Returns the settings from flags by the engine's names, e.g. `mode` for `--prod`. */
+/** Returns the settings from flags, by the names that the engine uses, e.g. `mode` for `--prod`. */
 function flagValues(options: EngineOptions): Readonly<Record<string, unknown>> {
   const given = engineFlags.flatMap((flag) => {
     const value = options[optionOf(flag).attributeName()];
@@ -133,7 +133,7 @@ export function requireConfigFile(configFile: string, options: { readonly config
   });
 }
 
-/** Shows a line that a worker logged as the worker's own. */
+/** Returns the record to print. A line that a worker logged is printed as a line of the worker, not of the engine. */
 function readable(record: LogRecord): LogRecord {
   const ofWorker = workerRecordOf(record);
   if (ofWorker === undefined) return record;
@@ -146,7 +146,7 @@ function readable(record: LogRecord): LogRecord {
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
-  // Imported lazily: other commands must not wait for the engine's code.
+  // Imported lazily, so that other commands do not have to wait for loading the engine's code.
   const [{ createLogger, jsonLine, nodeShareSchema, startEngine }, { explainStartFailure }] = await Promise.all([
     import("@svc-runtime/engine"),
     import("../engine/start-failure.ts"),
@@ -160,7 +160,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   };
   let engine: RunningEngine | undefined;
   const logger: Logger = createLogger({
-    // The config file's level applies once it is known, and follows changes of the file.
+    // The level of the config file applies as soon as the file is loaded, and follows changes of the file.
     get level() {
       return engine?.config.engine.logLevel ?? (options.logLevel as LogLevel | undefined) ?? "info";
     },

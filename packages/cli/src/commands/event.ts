@@ -73,7 +73,7 @@ interface TopicRow {
 }
 
 /**
- * Returns a hint with the nearest topic. Returns an empty string if the topics cannot be listed, because the event is
+ * Returns a hint with the nearest topic. If the topics cannot be listed, returns an empty string, because the event is
  * already published and the command must not fail.
  */
 export async function nearestTopic(engine: Pick<Worker, "call">, topic: string): Promise<string> {

@@ -14,8 +14,8 @@ const LANGUAGES = ["typescript", "python"] as const;
 type Language = (typeof LANGUAGES)[number];
 
 /**
- * Common short names of the languages. They are only suggested, not accepted, so that the command in the file header
- * always has the same form.
+ * Common short names of the languages. They are suggested, but not accepted, so that the command in the header of
+ * generated files always has the same form.
  */
 const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = {
   typescript: ["ts", "tsx", "js", "javascript", "node"],
@@ -30,7 +30,7 @@ interface TypesOptions {
   readonly json?: true;
 }
 
-/** `svc generate types`: writes types, so that the compiler checks calls to other workers. */
+/** `svc generate types`: writes types with which the compiler checks calls to other workers. */
 export function generateTypesCommand(shell: Shell): Command {
   const command = new Command("types")
     .summary("write types for the formats of the registered functions")

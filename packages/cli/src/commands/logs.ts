@@ -23,7 +23,7 @@ import {
 } from "./options.ts";
 import { queryHelp, queryOption } from "./query-option.ts";
 
-/** OpenTelemetry severity numbers. */
+/** Severity numbers of OpenTelemetry, by level. */
 const LEVELS: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };
 
 interface LogsOptions extends EngineOptions {

@@ -122,7 +122,7 @@ async function overStdio(shell: Shell, parts: McpParts): Promise<void> {
   ]);
   const server = mcpServer(parts);
   await server.connect(new StdioServerTransport());
-  // Must come after the transport listens: earlier input would be lost.
+  // Listen for the end of standard input only after the transport listens. Earlier input would be lost.
   const stop = listenForStop(shell, { stdin: "stops", nowMs: () => performance.now() });
   try {
     await stop.first;

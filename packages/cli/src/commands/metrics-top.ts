@@ -19,7 +19,7 @@ import {
 const DEFAULT_WINDOW_MS = 15 * 60_000;
 const MIN_WINDOW_MS = 5_000;
 const MAX_WINDOW_MS = 7 * 86_400_000;
-/** Timeout of one poll, after which the engine is shown as not responding. */
+/** Timeout of one poll, in milliseconds. After it, the engine is shown as not responding. */
 const POLL_TIMEOUT_MS = 5_000;
 
 interface TopOptions extends EngineOptions {
@@ -42,7 +42,7 @@ interface FunctionStatistics extends Statistics {
 interface Top {
   readonly functions: readonly FunctionStatistics[];
   readonly totals: Statistics;
-  /** Why the engine keeps no metrics at present. */
+  /** Reason why the engine keeps no metrics at present. */
   readonly problem?: string;
 }
 

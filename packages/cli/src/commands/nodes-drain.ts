@@ -9,8 +9,8 @@ import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOpti
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 /**
- * Time in milliseconds that the command waits after the engine's own time limit, at which the engine disconnects the
- * remaining workers.
+ * Time that the command waits after the time limit of the engine, in milliseconds. At that limit the engine disconnects
+ * the remaining workers.
  */
 const LATE_MS = 10_000;
 const LOOK_EVERY_MS = 200;
@@ -72,8 +72,8 @@ export function nodesUndrainCommand(shell: Shell): Command {
 }
 
 /**
- * Waits until the engine is drained. `run` is the engine's run when it was asked to drain. Throws a CommandFailure if
- * the engine is gone, is no longer draining, or is not drained within `withinMs`.
+ * Waits until the engine is drained. `run` identifies the engine's run at the time of the request. Throws a
+ * CommandFailure if the engine is gone, is no longer draining, or is not drained within `withinMs`.
  */
 export async function untilDrained(
   list: () => Promise<readonly NodeListing[]>,

@@ -79,7 +79,7 @@ function row({ name, state, gone_at_ms, report }: NodeListing): readonly string[
   ];
 }
 
-/** E.g. `0`, or `12 (queue 10, state 2)`. */
+/** Returns how many entries the engine still has to apply, e.g. `0`, or `12 (queue 10, state 2)`. */
 function behindOf({ stores }: NodeReport): string {
   if (stores.length === 0) return "-";
   const late = stores.filter(({ behind }) => behind > 0);

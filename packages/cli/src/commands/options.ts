@@ -86,7 +86,8 @@ export function withTail(command: Command, what: string, byDefault: number): Com
 }
 
 /**
- * Returns `--limit` for an unknown option `--tail` or `-n` if the command has `--limit`. Otherwise returns undefined.
+ * Returns `--limit` if the unknown option is `--tail` or `-n` and the command has `--limit`. Otherwise returns
+ * undefined.
  */
 export function limitForTail(command: Command, option: string): string | undefined {
   const isTail = option === "--tail" || option === "-n";
@@ -103,7 +104,10 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** Parses a duration ago (`10m`) or a time (`2026-01-31T10:00:00Z`, `2026-01-31`). Returns milliseconds since 1970. */
+/**
+ * Parses a time (`2026-01-31T10:00:00Z`, `2026-01-31`), or a duration (`10m`), which means the time that long ago.
+ * Returns milliseconds since 1970.
+ */
 export function parseSince(text: string): number {
   const agoMs = durationMs(text);
   if (agoMs !== undefined) return Date.now() - agoMs;
@@ -124,7 +128,7 @@ function durationMs(text: string): number | undefined {
   return ms > MAX_DURATION_MS ? undefined : ms;
 }
 
-/** Parses the id of a trace or its first characters. */
+/** Parses a trace id, or the first characters of one. */
 export function parseTraceId(text: string): string {
   if (!/^[0-9a-f]{1,32}$/i.test(text))
     throw new InvalidArgumentError("A trace id has 32 hexadecimal digits; the first ones are enough.");

@@ -13,7 +13,10 @@ export function queryOption(
   });
 }
 
-/** Describes the query language for the end of a command's help. `error` is the meaning of that word, if it has one. */
+/**
+ * Returns a description of the query language for the help of a command. `error` is the meaning of the word `error` in
+ * a query, if it has one.
+ */
 export function queryHelp(fields: readonly QueryField[], error: string | undefined): string {
   const width = Math.max(...fields.map(({ name }) => name.length), "attr.NAME".length) + 2;
   const row = (name: string, text: string): string => `  ${name.padEnd(width)}${text}\n`;

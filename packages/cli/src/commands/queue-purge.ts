@@ -43,7 +43,10 @@ async function purge(shell: Shell, command: Command, queue: string, options: Pur
   );
 }
 
-/** Stops if no job waits, because a job that arrives later was not confirmed. */
+/**
+ * Deletes the waiting jobs after the user has confirmed. Deletes nothing if no job waits, because the user would not
+ * have confirmed a job that arrives later.
+ */
 export async function purgeWaiting(
   engine: Pick<Worker, "call">,
   queue: string,

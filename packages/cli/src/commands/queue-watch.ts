@@ -9,7 +9,7 @@ import type { Shell } from "../shell.ts";
 import { watchPage } from "../terminal/live-screen.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
-/** Maximum jobs per state. */
+/** Maximum number of jobs that are shown per state. */
 const MAX_JOBS = 100;
 
 /** `svc queue watch`: shows the running and waiting jobs of a queue with their progress until Ctrl-C. */

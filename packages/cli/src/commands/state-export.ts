@@ -54,7 +54,10 @@ async function exportItems(
   shell.note(`${shell.paint.green("Exported")} ${count} item${count === 1 ? "" : "s"}\n`);
 }
 
-/** Writes beside the file first, so that a failed export leaves the previous file. Only the user may read it. */
+/**
+ * Writes a temporary file beside the target first, so that a failed export does not change the previous file. Only the
+ * user may read the file.
+ */
 async function writeWhole(path: string, lines: AsyncIterable<string>, shown: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.part`;
   try {
@@ -63,7 +66,8 @@ async function writeWhole(path: string, lines: AsyncIterable<string>, shown: str
   } catch (error) {
     await rm(draft, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
-    // Node's own codes have no lower-case letters and no underscores.
+    // Only error codes of the operating system have this form. Node's own codes contain lower-case letters or
+    // underscores.
     if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) throw error;
     throw new CommandFailure(`${shown} cannot be written: ${message}`, { cause: error });
   }

@@ -8,7 +8,7 @@ import { readFailure, utf8Text } from "../functions/json-input.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
-/** Maximum size of standard input, which is read as a whole. A file may have any size. */
+/** Maximum size of standard input, in bytes. It is limited because it is read as a whole. A file may have any size. */
 const MAX_STDIN_BYTES = 256 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -59,7 +59,7 @@ async function linesOfStdin(shell: Shell): Promise<Lines> {
   return () => linesOf([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], "standard input");
 }
 
-/** Reports a file that cannot be opened before the engine is asked. */
+/** Opens the file once before the engine is called, so that a file that cannot be read is reported first. */
 async function linesOfFile(path: string, shown: string): Promise<Lines> {
   const handle = await open(path).catch((error: unknown) => {
     throw readFailure(shown, error);
@@ -77,8 +77,8 @@ async function* chunksOf(path: string, shown: string): AsyncGenerator<Buffer, vo
 }
 
 /**
- * Splits the text at line ends. Throws at a line that is not UTF-8. Not with node:readline, whose iterator does not pass
- * on errors of the stream.
+ * Splits the text at line ends. Throws at a line that is not UTF-8. Does not use node:readline, because its iterator
+ * does not report errors of the stream.
  */
 async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, shown: string): AsyncGenerator<string> {
   let number = 1;

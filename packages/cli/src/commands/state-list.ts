@@ -64,10 +64,10 @@ async function list(shell: Shell, command: Command, scope: string | undefined, o
   else print(shell, page, scope);
 }
 
-/** Maximum requests of one command. Each reads up to 10,000 items. */
+/** Maximum number of requests of one command. Each request reads up to 10,000 items. */
 const MAX_REQUESTS = 100;
 
-/** Lists items that match a query. A response may have no items although more follow. */
+/** Lists items that match a query. A response without items is not the end: further responses may have some. */
 async function listMatching(
   shell: Shell,
   command: Command,
@@ -108,7 +108,7 @@ async function listMatching(
     shell.note(shell.paint.dim(`More keys may match; next page: --cursor ${cursor}\n`));
 }
 
-/** Reads the value from the text, because JSON.parse would round large numbers. */
+/** Returns the cells of a row. The value is taken from the text, because JSON.parse would round large numbers. */
 function cellsOf({ key, version, updated_at }: Entry, json: string): readonly string[] {
   const value = formatJson(memberTexts(json).get("value") ?? "", "line");
   return [key, String(version), ago(Date.parse(updated_at)), value];

@@ -111,7 +111,7 @@ async function list(shell: Shell, command: Command, options: TracesOptions): Pro
   if (!options.json) sayMissing(shell, missing, "traces");
 }
 
-/** Characters of a trace id in the list: enough to identify one among thousands. */
+/** Number of characters of a trace id in the list. They are enough to identify one trace among thousands. */
 const SHOWN_ID_CHARACTERS = 12;
 
 function print(shell: Shell, traces: readonly TraceRow[], hasNodes: boolean): void {

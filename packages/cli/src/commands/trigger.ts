@@ -140,7 +140,7 @@ async function hintFor(
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
-/** Throws if the known names cannot be listed. */
+/** Returns the hints. Throws if the known names cannot be listed. */
 async function hintsFor(
   engine: Worker,
   { error, queue }: { readonly error: CallError; readonly queue: string | undefined },
@@ -193,7 +193,7 @@ interface Given {
   readonly words: readonly string[];
 }
 
-/** Returns a function that makes the payload. Throws usage errors before the engine is asked. */
+/** Returns a function that returns the payload. Throws usage errors immediately, before the engine is called. */
 async function payloadOf(
   shell: Shell,
   { payload, payloadFile }: TriggerOptions,
@@ -221,7 +221,10 @@ async function payloadOf(
   return () => json;
 }
 
-/** Explains leftover words: a payload without its option, or pieces of a payload that the shell split. */
+/**
+ * Explains words that are neither fields nor options: a payload without its option, or parts of a payload that the
+ * shell split.
+ */
 function misplacedWords(
   words: readonly string[],
   { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean },

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { type CommandFailure, usageFailure } from "../exit-codes.ts";
 
 /**
- * Thrown for an unknown command name by commander's event listeners, which cannot await. `explained` creates the error
- * for the user.
+ * Thrown by commander's event listeners for an unknown command name. The listeners cannot await. So `explained` creates
+ * the error for the user later.
  */
 export class UnknownCommand extends Error {
   readonly #parent: Command;

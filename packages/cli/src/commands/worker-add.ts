@@ -28,7 +28,7 @@ interface AddOptions {
   readonly json?: true;
 }
 
-/** `svc worker add`: adds the user's workers by folder, and built-in ones by name. */
+/** `svc worker add`: adds the user's workers by folder, and built-in workers by name. */
 export function workerAddCommand(shell: Shell): Command {
   return new Command("add")
     .summary("add workers to the engine and wait until they are ready")
@@ -70,7 +70,7 @@ Examples:
 
 async function addWorkers(shell: Shell, names: readonly string[], options: AddOptions): Promise<void> {
   const targets = new Map<string, WorkerTarget>();
-  // Checks all names before it changes anything.
+  // All names are checked before anything is changed.
   for (const name of names) targets.set(name, rejectDuplicate(await targetOf(shell, name), [...targets.values()]));
   if (options.name !== undefined && names.length > 1)
     throw usageFailure("--name needs exactly one worker; add the others with separate commands.");
@@ -118,7 +118,7 @@ function startEngine({ shownConfig }: Project): string {
   return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoteWord(shownConfig)}`;
 }
 
-/** Rejects the same worker twice: the user most likely wants two processes of it. */
+/** Rejects a worker that is given twice, because the user most likely wants two processes of it. */
 function rejectDuplicate(target: WorkerTarget, others: readonly WorkerTarget[]): WorkerTarget {
   const twin = others.find((other) => {
     if (target.kind === "built-in") return other.kind === "built-in" && other.worker.name === target.worker.name;

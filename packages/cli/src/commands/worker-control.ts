@@ -54,7 +54,7 @@ export function workerStartCommand(shell: Shell): Command {
   });
 }
 
-/** `svc worker stop`: stops workers, which stay in the config file. */
+/** `svc worker stop`: stops workers. They stay in the config file. */
 export function workerStopCommand(shell: Shell): Command {
   return controlCommand(shell, "stop", {
     summary: "stop workers without removing them from the config file",

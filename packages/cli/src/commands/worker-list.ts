@@ -97,10 +97,10 @@ function row({
   ];
 }
 
-/** Maximum ids shown, because a worker may have hundreds of functions. */
+/** Maximum number of ids shown. It is limited because a worker may have hundreds of functions. */
 const SHOWN_IDS = 4;
 
-/** Returns all ids, or the first few and the number of the others. */
+/** Returns all ids. If there are too many, returns the first ones and the number of the others. */
 function shortened(ids: readonly string[]): readonly string[] {
   return ids.length <= SHOWN_IDS ? ids : [...ids.slice(0, SHOWN_IDS - 1), `and ${ids.length - SHOWN_IDS + 1} more`];
 }

@@ -115,8 +115,8 @@ async function writers(engine: EngineCalls): Promise<readonly string[]> {
 }
 
 /**
- * Returns a function that prints a line. Lines begin with the time if they are from a single process. Otherwise they
- * begin with the worker's name.
+ * Returns a function that prints a line. If all lines are from a single process, a line begins with its time. Otherwise
+ * it begins with the worker's name.
  */
 function linesFor(
   shell: Shell,
@@ -144,7 +144,7 @@ interface FollowedFrom {
   readonly show: (line: WorkerLine) => void;
 }
 
-/** Follows the logs until the user stops the command or all workers were removed from the config file. */
+/** Follows the logs until the user stops the command, or until all workers are removed from the config file. */
 async function followAll(shell: Shell, engine: EngineCalls, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = abortAtStop(shell);
   const merged = new MergedLines();

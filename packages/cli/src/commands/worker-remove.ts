@@ -72,11 +72,11 @@ async function removeAll(
   { project, engine, options }: Removing,
 ): Promise<void> {
   const entries = new Map<string, ListedEntry>();
-  // Reports a mistyped name before it changes anything.
+  // A mistyped name is reported before anything is changed.
   for (const name of names) entries.set(name, await entryNamed(name, project));
   await warnAboutModules(shell, [...entries.values()], engine);
   const shown = [...entries.values()].map(({ name }) => name).join(", ");
-  // Without a terminal there is no confirmation: a script calls this on purpose, and the files of the worker stay.
+  // Without a terminal there is no confirmation, because a script calls this on purpose, and the worker's files stay.
   if (shell.ask !== undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`, options);
   await runForEach(shell, {
     names: dependentsFirst(entries),
@@ -87,7 +87,7 @@ async function removeAll(
   });
 }
 
-/** Warns that functions of a removed module will be missing, because other workers may use them. */
+/** Warns that the functions of a removed module will be missing, because other workers may use them. */
 async function warnAboutModules(
   shell: Shell,
   entries: readonly ListedEntry[],

@@ -12,7 +12,7 @@ import { allOptions, type EngineOptions, jsonOption, withEngineOptions, withTail
 
 /** Number of output lines that the engine keeps in memory for `--json`. */
 const MAX_KEPT = 200;
-/** Timeout of one poll, after which the engine is shown as not responding. */
+/** Timeout of one poll, in milliseconds. After it, the engine is shown as not responding. */
 const POLL_TIMEOUT_MS = 5_000;
 
 interface StatusOptions extends EngineOptions {
@@ -21,7 +21,7 @@ interface StatusOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc worker status`: shows all about one worker. */
+/** `svc worker status`: shows everything about one worker. */
 export function workerStatusCommand(shell: Shell): Command {
   const command = withTail(
     new Command("status")

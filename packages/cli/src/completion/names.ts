@@ -6,7 +6,7 @@ import { listQueues } from "../queues/queues.ts";
 import { keysOf, scopeNames } from "../state-items.ts";
 import type { Named } from "./places.ts";
 
-/** Lists the names of a kind. `before` is the preceding argument, e.g. the scope of a key. */
+/** Lists the names of a kind. `before` is the preceding argument: for names of keys, the scope. */
 type Lister = (engine: Worker, before: string) => Promise<readonly string[]>;
 
 const LISTERS: Readonly<Record<Named, Lister>> = {
@@ -23,7 +23,10 @@ const LISTERS: Readonly<Record<Named, Lister>> = {
   worker: async (engine) => (await listConnected(engine)).map(({ name }) => name),
 };
 
-/** Returns the distinct names of a kind that fit on one line. */
+/**
+ * Returns the names of a kind, without duplicates. Names with control characters are left out, because each name must
+ * be one line of the output.
+ */
 export async function namesOf(engine: Worker, kind: Named, before: string): Promise<readonly string[]> {
   const names = await LISTERS[kind](engine, before);
   return [...new Set(names)].filter((name) => name !== "" && !/[\p{Cc}\p{Cf}]/u.test(name)).sort();

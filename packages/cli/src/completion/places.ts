@@ -18,12 +18,12 @@ export const NAMED = [
 export type Named = (typeof NAMED)[number];
 
 /**
- * The values that a position on the command line accepts: `@` and a kind of names, `file`, `folder`, `,` and choices, or a
- * folder and choices. Empty if only the user knows the value.
+ * The values that can stand at a position of the command line: `@` and a kind of names; `file`; `folder`; `,` and
+ * choices; `folder,` and choices. Empty if the values cannot be completed.
  */
 export type Place = `@${Named}` | "file" | "folder" | `,${string}` | `folder,${string}` | "";
 
-/** By the name of the value in help. Values that are not listed cannot be completed. */
+/** Places by the name of the argument or value in help. Other names cannot be completed. */
 const BY_NAME: Readonly<Record<string, Place>> = {
   dir: "folder",
   file: "file",
@@ -39,7 +39,7 @@ const BY_NAME: Readonly<Record<string, Place>> = {
   worker: "@worker",
 };
 
-/** Exceptions, where a name has another meaning than in most commands. */
+/** Exceptions: in these commands, the name has another meaning than in most commands. */
 const BY_COMMAND: Readonly<Record<string, Place>> = {
   "svc config explain key": "",
   "svc cron run function": "@schedule",
@@ -52,7 +52,7 @@ export function placeOfArgument({ path }: CommandNode, name: string): Place {
   return BY_COMMAND[`${path} ${name}`] ?? BY_NAME[name] ?? "";
 }
 
-/** Returns undefined for a switch. */
+/** Returns the place of an option's value. Returns undefined for a switch, which has no value. */
 export function placeOfValue({ value, choices }: OptionNode): Place | undefined {
   if (value === undefined) return undefined;
   return choices.length > 0 ? `,${choices.join(",")}` : (BY_NAME[value] ?? "");

@@ -46,7 +46,8 @@ function commandCase(command: CommandNode, syntax: Syntax): string {
   const words = {
     subs: commands.map(({ name, summary }) => syntax.described(name, summary)),
     flags: options.flatMap(({ names, description }) => names.map((name) => syntax.described(name, description))),
-    // Options with values that cannot be completed are listed too, because their value is the next word.
+    // Options whose values cannot be completed are listed too, because the script must know that the next word is their
+    // value.
     values: options.flatMap((option) => {
       const place = placeOfValue(option);
       return place === undefined ? [] : option.names.map((name) => `${name}=${place || "text"}`);

@@ -13,7 +13,7 @@ const CLUSTER = "dev";
 const SERVERS = 3;
 const HOST = "127.0.0.1";
 const FIRST_SERVER_PORT = 4222;
-/** Offset from a server's client port to the port at which the other servers connect to it. */
+/** Difference between the port to which the other servers connect and the port for clients. */
 const ROUTE_PORT_OFFSET = 2_000;
 const MAX_TRIED_PORTS = 200;
 

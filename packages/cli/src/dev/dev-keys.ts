@@ -1,6 +1,6 @@
 import type { Shell } from "../shell.ts";
 
-/** Actions of keys while `svc dev` runs. */
+/** Actions that the keys start while `svc dev` runs. */
 export interface DevActions {
   restartWorkers(): void;
   openConsole(): void;
@@ -16,12 +16,13 @@ const ACTIONS: Readonly<Record<string, keyof DevActions>> = {
   "?": "help",
   q: "quit",
   "ctrl-c": "quit",
-  // Ctrl-D leaves most shells. Enter separates new output from old output.
+  // Ctrl-D quits, because it leaves most shells. Enter prints an empty line, which separates new output from old
+  // output.
   "\u0004": "quit",
   "\r": "emptyLine",
 };
 
-/** Listens for keys if there is a terminal. Returns a function that stops listening. */
+/** Listens for keys. Does nothing without a terminal. Returns a function that stops listening. */
 export function listenForDevKeys(shell: Pick<Shell, "onKey">, actions: DevActions): () => void {
   return (
     shell.onKey?.((key) => {

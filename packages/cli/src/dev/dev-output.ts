@@ -11,8 +11,7 @@ import { Prefixes } from "../workers/worker-prefix.ts";
 import { workerRecordOf } from "../workers/worker-record.ts";
 
 /**
- * Prints the output of engine, console and workers on one terminal, in the order of time. Each line is prefixed with its
- * source.
+ * Prints the output of engine, console and workers on one terminal, ordered by time. Each line begins with its source.
  */
 export class DevOutput {
   readonly #shell: Shell;
@@ -30,7 +29,7 @@ export class DevOutput {
     }: {
       /** Names of workers. */
       readonly names: readonly string[];
-      /** Names of what is no worker. */
+      /** Names of the other sources. */
       readonly own?: readonly string[];
       readonly quietIds: boolean;
     },
@@ -42,7 +41,8 @@ export class DevOutput {
   }
 
   /**
-   * Prints a line of an engine's log, of the console or of a server. Skips lines about a worker that the worker's own log also has.
+   * Prints a line of an engine's log, of the console or of a server. A line that the worker's own log contains too is
+   * skipped.
    */
   own(name: string, line: string): void {
     const record = parseLogLine(line);
@@ -56,7 +56,7 @@ export class DevOutput {
       if (!isProgressOfWorker(record)) this.#record(name, record, name);
       return;
     }
-    // The engine took the entry from the worker's output, which is shown already.
+    // The engine read this entry from the worker's output, which is already shown.
     if (ofWorker.isOutput) return;
     this.#record(name, ofWorker.record, ofWorker.service, ofWorker.id);
   }
@@ -79,12 +79,12 @@ export class DevOutput {
     this.#shell.out("\n");
   }
 
-  /** Prints all lines so far. Call it before printing anything else. */
+  /** Prints all lines received so far. Must be called before anything else is printed. */
   flush(): void {
     this.#lines.flush();
   }
 
-  /** `id`: set for an entry that the worker's output may contain too. */
+  /** Prints a record of a log. `id` is set if the worker's output may contain the same entry. */
   #record(source: string, record: LogRecord, name: string, id?: string): void {
     const fields = withShortIds(record.fields, { quiet: this.#quietIds });
     const text = textLine({ ...record, fields }, this.#paint);
@@ -104,7 +104,10 @@ export class DevOutput {
   }
 }
 
-/** Starts, stops, crashes and readiness are also in the worker's own log, where they are easier to read. */
+/**
+ * True for records about starts, stops, crashes and readiness of a worker. They are also in the worker's own log, where
+ * they are easier to read.
+ */
 function isProgressOfWorker({ level, fields: { module, worker, reason } }: LogRecord): boolean {
   return module === "supervisor" && typeof worker === "string" && (level === "info" || typeof reason === "string");
 }

@@ -2,22 +2,22 @@ import { setTimeout as pause } from "node:timers/promises";
 import { RestartPolicy } from "@svc-runtime/engine/local-workers";
 import type { CommandFailure } from "../exit-codes.ts";
 
-/** A process of `svc dev`. `Up`: what it reports when it is up. */
+/** A process of `svc dev`. `Up` is the type of the facts that the process reports when it is ready. */
 export interface DevProcess<Up> {
-  /** Undefined until it is known. */
+  /** Process id. Undefined until it is known. */
   readonly pid: number | undefined;
-  /** Resolves when it works. Never settles if it ends before. */
+  /** Resolves when the process is ready. Never settles if the process ends before that. */
   readonly up: Promise<Up>;
-  /** How it ended, e.g. "exit code 1". */
+  /** Resolves with how the process ended, e.g. "exit code 1". */
   readonly ended: Promise<string>;
-  /** Returns why it ended before it was up. */
+  /** Returns the reason why the process ended before it was ready. */
   startFailure(how: string): CommandFailure;
-  /** Asks it to stop, kills it after a grace period, and resolves when it has ended. */
+  /** Asks the process to stop, and kills it after a grace period. Resolves when it has ended. */
   stop(): Promise<void>;
   kill(): void;
 }
 
-/** A process that can be started again. Starts the first one at once. */
+/** A process that is started again when it ends. The first start is in the constructor. */
 export class KeptProcess<Up> {
   readonly name: string;
   readonly #start: () => DevProcess<Up>;
@@ -44,12 +44,12 @@ export class KeptProcess<Up> {
     this.#process = this.#started();
   }
 
-  /** The present one, or the last one. */
+  /** The running process, or the last one if none runs. */
   get process(): DevProcess<Up> {
     return this.#process;
   }
 
-  /** Starts it again each time that it ends, after a pause, until it is stopped. */
+  /** Starts the process again each time it ends, after a pause. Resolves when it is stopped. */
   async keep(): Promise<void> {
     const { signal } = this.#stop;
     for (;;) {

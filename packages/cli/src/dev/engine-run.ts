@@ -4,7 +4,7 @@ import { deferred } from "../stop-requests.ts";
 import type { DevProcess } from "./dev-process.ts";
 import type { SvcChild } from "./svc-child.ts";
 
-/** Maximum lines of output shown of an engine that failed to start. */
+/** Maximum number of lines of output that are shown of an engine that failed to start. */
 const KEPT_LINES = 30;
 
 export interface EngineAddresses {
@@ -18,7 +18,10 @@ export class EngineRun implements DevProcess<EngineAddresses> {
   readonly up: Promise<EngineAddresses>;
   readonly ended: Promise<string>;
   readonly #child: SvcChild;
-  /** Plain text before the engine is up is the reason why it cannot start. It is shown in the error. */
+  /**
+   * Plain text that the engine wrote before it was ready. It is the reason why the engine cannot start, and is shown in
+   * the error.
+   */
   readonly #output: string[] = [];
 
   constructor({
@@ -62,9 +65,9 @@ export class EngineRun implements DevProcess<EngineAddresses> {
   }
 }
 
-/** Returns the flags for an engine that listens at the same addresses. */
+/** Returns flags with which an engine listens at the same addresses. */
 export function portFlags({ bridge, http, realtime }: EngineAddresses): readonly string[] {
-  // The URL leaves out the default port of its scheme.
+  // The URL omits the port if it is the default port of the scheme.
   const portOf = (url: string): string => {
     const { port, protocol } = new URL(url);
     if (port !== "") return port;

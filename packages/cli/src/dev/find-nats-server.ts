@@ -29,7 +29,10 @@ export async function findNatsServer(env: Readonly<Record<string, string | undef
   });
 }
 
-/** Returns the version, e.g. `2.15.1`, or undefined if it is no NATS server that runs here. */
+/**
+ * Returns the version, e.g. `2.15.1`. Returns undefined if the program is not a NATS server, or does not run on this
+ * machine.
+ */
 async function versionOf(program: string): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)(program, ["--version"], { timeout: VERSION_TIMEOUT_MS });

@@ -3,16 +3,18 @@ import { isTransient } from "../engine/engine-session.ts";
 import { type EngineCalls, listWorkers } from "../workers/worker-functions.ts";
 import { followLogs, isGone, readLogs, type WorkerLine } from "../workers/worker-logs.ts";
 
-/** Interval for listing workers, because the config file may change. */
+/**
+ * Interval at which the workers are listed, in milliseconds. They are listed again because the config file may change.
+ */
 const LIST_INTERVAL_MS = 1_000;
-/** Maximum lines of a worker from before it was first listed. */
+/** Maximum number of older lines that are shown of a worker when it is first listed. */
 const FIRST_LINES = 1_000;
 
 export interface FollowedWorkers {
   readonly sinceMs: number;
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
-  /** Called with a message when lines are missing, once per message. Following is retried anyway. */
+  /** Called with a message if lines are missing. Called once for each message. Following is tried again in any case. */
   readonly onProblem: (message: string) => void;
 }
 
@@ -25,11 +27,13 @@ export async function followWorkers(
   { sinceMs, signal, onLine, onProblem }: FollowedWorkers,
 ): Promise<void> {
   const followed = new Map<string, Promise<void>>();
-  /** Kept when a worker is removed: if it is added again, following continues at its cursor. */
+  /**
+   * Cursors by worker. They are kept when a worker is removed, so that following continues there if it is added again.
+   */
   const cursors = new Map<string, string>();
   const reported = new Set<string>();
   const reportOnce = (what: string, error: unknown): void => {
-    // The engine or the worker is stopping; the loop below tries again.
+    // These errors mean that the engine or the worker is stopping. The loop below tries again.
     if (signal.aborted || isTransient(error) || isGone(error)) return;
     const message = `${what}: ${error instanceof Error ? error.message : String(error)}`;
     if (!reported.has(message)) onProblem(message);

@@ -10,16 +10,16 @@ const LOG_LINE = /^\[\d+\] \S+ \S+ \[(?<level>[A-Z]+)\] (?<text>.*)$/;
 export interface NatsRunOptions {
   readonly name: string;
   readonly program: string;
-  /** Its config file. */
+  /** Path of the server's config file. */
   readonly file: string;
   /** Absolute path of the working folder. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Called with each error in its log. */
+  /** Called with each error in the server's log. */
   readonly onError: (line: string) => void;
 }
 
-/** One run of a NATS server. It does not outlive this process. */
+/** One run of a NATS server. The server does not outlive this process. */
 export class NatsRun implements DevProcess<void> {
   readonly up: Promise<void>;
   readonly ended: Promise<string>;
@@ -34,7 +34,7 @@ export class NatsRun implements DevProcess<void> {
     const read = (line: string): void => {
       const { level, text = line } = LOG_LINE.exec(line)?.groups ?? {};
       if (text.startsWith("Server is ready")) ready.settle();
-      // The warnings of each start would hide the output of the workers.
+      // Warnings are skipped, because the warnings of each start would hide the output of the workers.
       if (level === "INF" || level === "DBG" || level === "WRN") return;
       this.#lastLine = text;
       onError(text);

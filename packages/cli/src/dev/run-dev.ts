@@ -27,24 +27,24 @@ import { SvcChild } from "./svc-child.ts";
 export interface DevOptions {
   /** Absolute path. */
   readonly configFile: string;
-  /** Ports of the engine, in a cluster of the first one. */
+  /** Ports of the engine; in a cluster, of the first engine. */
   readonly ports: GivenPorts;
-  /** Number of engines of a cluster. Undefined: one engine that is alone. */
+  /** Number of engines of a cluster. Undefined: one engine without a cluster. */
   readonly cluster: number | undefined;
-  /** Further flags for the engines, and flags for the console, e.g. `["--port", "0"]`. */
+  /** Additional flags for the engines, and flags for the console, e.g. `["--port", "0"]`. */
   readonly engineFlags: readonly string[];
   readonly consoleFlags: readonly string[];
   readonly withConsole: boolean;
-  /** Open the browser when the console is ready. */
+  /** Whether to open the browser when the console is ready. */
   readonly open: boolean;
-  /** Show no ids that svc made. */
+  /** Whether to omit ids that svc created from the output. */
   readonly quietIds: boolean;
 }
 
-/** An engine, and where it is. */
+/** An engine with its process and its node of the cluster. */
 interface DevEngine {
   readonly process: KeptProcess<EngineAddresses>;
-  /** Undefined if it is alone. */
+  /** Undefined for an engine without a cluster. */
   readonly node: PlannedNode | undefined;
 }
 
@@ -53,7 +53,7 @@ interface StartedEngine extends DevEngine {
 }
 
 /**
- * Runs engine, console and workers until the user stops them. All of them have exited when this settles. Throws if the
+ * Runs engine, console and workers until the user stops them. When this settles, all of them have exited. Throws if the
  * engine exits on its own.
  */
 export async function runDev(shell: Shell, options: DevOptions): Promise<void> {
@@ -83,7 +83,7 @@ class Dev {
   constructor(shell: Shell, options: DevOptions, stop: StopRequests) {
     this.#shell = shell;
     this.#options = options;
-    // Each process and each worker whose output is followed has one.
+    // Disable the limit of listeners, because each process and each followed worker adds a listener to this signal.
     setMaxListeners(0, this.#quit.signal);
     this.#output = new DevOutput(shell, {
       names: this.#workerNames(),
@@ -142,11 +142,11 @@ class Dev {
     }
   }
 
-  /** Starts the NATS servers of a cluster. Returns false if the user stopped it before they were up. */
+  /** Starts the NATS servers of a cluster. Returns false if the user stopped `svc dev` before they were ready. */
   async #startServers(): Promise<boolean> {
     const { cluster, configFile, ports } = this.#options;
     if (cluster === undefined) return true;
-    // Imported lazily: an engine that is alone does not need it.
+    // Imported lazily: `svc dev` without a cluster does not need it.
     const [{ findNatsServer }, { planCluster }] = await Promise.all([
       import("./find-nats-server.ts"),
       import("./cluster-plan.ts"),
@@ -159,7 +159,8 @@ class Dev {
     this.#servers = plan.servers.map(({ name, configFile: file }) => {
       const source = `nats ${name}`;
       const report = (line: string): void => this.#output.own(source, line);
-      // The first one does not reach the others until they have started.
+      // Errors are shown only when all servers are ready. Before, the first server cannot reach the others, which is
+      // normal.
       const onError = (line: string): void => (areUp ? report(line) : undefined);
       const options = { name, program, file, cwd: this.#shell.cwd, env: { PATH, HOME }, onError };
       return new KeptProcess({ name: source, start: () => new NatsRun(options), report });
@@ -169,7 +170,7 @@ class Dev {
     return areUp;
   }
 
-  /** Returns undefined if the user stopped it before the engines were up. */
+  /** Starts the engines. Returns undefined if the user stopped `svc dev` before they were ready. */
   async #startEngines(): Promise<readonly StartedEngine[] | undefined> {
     const nodes: readonly (PlannedNode | undefined)[] = this.#plan?.nodes ?? [undefined];
     this.#engines = nodes.map((node) => ({ node, process: this.#startEngine(node) }));
@@ -191,7 +192,7 @@ class Dev {
     const start = (): EngineRun => {
       const args = ["--config", configFile, "--log", "json", ...engineFlags, ...listensAt, ...share];
       const run = new EngineRun({ spawn: (onOutput) => this.#spawn(args, onOutput), onLine });
-      // Started again, it takes the same ports.
+      // After a restart, the engine must use the same ports again.
       void run.up.then((addresses) => {
         listensAt = portFlags(addresses);
       });
@@ -201,8 +202,8 @@ class Dev {
   }
 
   /**
-   * Resolves with what each process reports when it is up, or with undefined if the user stopped them before. Throws if
-   * one of them ends.
+   * Resolves with the facts that each process reports when it is ready. Resolves with undefined if the user stopped
+   * `svc dev` before. Throws if one of the processes ends.
    */
   async #untilUp<Up>(processes: readonly KeptProcess<Up>[]): Promise<readonly Up[] | undefined> {
     const started = await Promise.all(
@@ -215,7 +216,7 @@ class Dev {
         ]);
         if (outcome === "time up")
           throw new CommandFailure(`The ${name} did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
-        // The last lines may arrive together with the exit.
+        // startFailure is called only now, because the last lines of output may arrive together with the exit.
         if (typeof outcome === "string") throw process.startFailure(outcome);
         return outcome;
       }),
@@ -253,7 +254,7 @@ class Dev {
     });
   }
 
-  /** Resolves when the user stops it. Throws if the engine exits and is not started again. */
+  /** Resolves when the user stops `svc dev`. Throws if an engine exits that is not started again. */
   async #untilEnd(): Promise<void> {
     const alone = this.#engines.flatMap(({ node, process }) => (node === undefined ? [process.process.ended] : []));
     const how = await Promise.race([...alone, this.#aborted()]);
@@ -264,7 +265,8 @@ class Dev {
   }
 
   #spawn(args: readonly string[], onLine: (line: string) => void): SvcChild {
-    // SVC_URL would point to another engine. Colours are added here.
+    // SVC_URL is removed, because it may be the address of another engine. FORCE_COLOR is removed, because `svc dev`
+    // adds colours itself.
     const { SVC_URL: _url, FORCE_COLOR: _force, ...env } = this.#shell.env;
     return new SvcChild({ args, cwd: this.#shell.cwd, env: { ...env, NO_COLOR: "1" }, onLine });
   }
@@ -275,7 +277,7 @@ class Dev {
     return announced === undefined ? { url: bridge, shownUrl: bridge, from: "config" } : announcedAddress(announced);
   }
 
-  /** Names of the local workers of the config file. */
+  /** Returns the names of the local workers in the config file. */
   #workerNames(): readonly string[] {
     const entries = [...listedEntries(this.#options.configFile).values()];
     return entries.filter(({ folder }) => folder !== undefined).map(({ name }) => name);
@@ -310,7 +312,7 @@ class Dev {
     );
   }
 
-  /** The processes that a user may kill to see what happens. */
+  /** Returns a table of the processes, so that the user can kill one to see what happens. */
   #processTable({ servers }: ClusterPlan, engines: readonly StartedEngine[]): string {
     const rows = [
       ...engines.map(({ process, addresses }) => [
@@ -387,7 +389,7 @@ class Dev {
     for (const server of this.#servers) server.kill();
   }
 
-  /** Resolves when the user stops it. */
+  /** Resolves when the user stops `svc dev`. */
   #aborted(): Promise<undefined> {
     const { signal } = this.#quit;
     return new Promise((settle) => {
@@ -397,7 +399,7 @@ class Dev {
   }
 }
 
-/** Names of what prints lines and is no worker. */
+/** Returns the names of all sources of output that are not workers. */
 function sourcesOf(cluster: number | undefined): readonly string[] {
   if (cluster === undefined) return ["engine", "console"];
   const engines = Array.from({ length: cluster }, (_, at) => `engine ${nodeName(at)}`);

@@ -1,7 +1,9 @@
-/** Start timeout of engine and console. The engine may have a large store to open. */
+/**
+ * Start timeout of engine and console, in milliseconds. It is long because the engine may have to open a large store.
+ */
 export const START_TIMEOUT_MS = 120_000;
 
-/** Resolves with the first outcome, or "time up" after the timeout. Leaves no timer behind. */
+/** Resolves with the outcome that settles first, or with "time up" after the timeout. No timer remains afterwards. */
 export async function withinTime<Outcome>(
   outcomes: readonly Promise<Outcome>[],
   timeoutMs = START_TIMEOUT_MS,
@@ -18,7 +20,7 @@ export async function withinTime<Outcome>(
 }
 
 /**
- * Waits until the console is up or has failed. After the timeout it reports that and resolves, so that everything else
+ * Waits until the console is ready or has failed. After the timeout, reports it and resolves, so that everything else
  * keeps running.
  */
 export async function untilConsoleIsUp(

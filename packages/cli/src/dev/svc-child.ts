@@ -4,8 +4,8 @@ import { LineSplitter } from "@svc-runtime/engine/local-workers";
 
 const svcBin = fileURLToPath(new URL("../../bin/svc.js", import.meta.url));
 /**
- * Time between SIGTERM and SIGKILL, in milliseconds. The engine finishes its calls within 10 s and stops its workers
- * within another 10 s.
+ * Time between SIGTERM and SIGKILL, in milliseconds. It is long because the engine finishes its calls within 10 s, and
+ * then stops its workers within another 10 s.
  */
 const STOP_GRACE_MS = 25_000;
 
@@ -25,7 +25,7 @@ export class SvcChild {
   #stopping: Promise<void> | undefined;
 
   constructor({ args, cwd, env, onLine }: SvcChildOptions) {
-    // Runs in its own process group, so that Ctrl-C on the terminal does not reach it directly.
+    // The child runs in its own process group, so that Ctrl-C on the terminal does not reach it directly.
     this.#process = spawn(process.execPath, [svcBin, ...args, "--stop-with-stdin"], {
       cwd,
       env,
@@ -36,7 +36,7 @@ export class SvcChild {
       const lines = new LineSplitter(onLine);
       stream?.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());
     }
-    // Ignores write errors, because the child may exit before it reads its input.
+    // Write errors are ignored, because the child may exit before it reads its input.
     this.#process.stdin?.on("error", () => {});
     this.ended = new Promise((settle) => {
       this.#process.once("error", (error) => settle(error.message));

@@ -8,7 +8,10 @@ import { nodeFindings } from "./nodes.ts";
 import { queueFindings } from "./queues.ts";
 import { triggerFindings } from "./triggers.ts";
 
-/** Maximum clock difference. With more, deadlines, tokens and traces of the two machines do not match. */
+/**
+ * Maximum clock difference, in milliseconds. With a larger one, deadlines, tokens and traces of the two machines do not
+ * match.
+ */
 const MAX_SKEW_MS = 2000;
 
 interface EngineInfo {
@@ -16,7 +19,10 @@ interface EngineInfo {
   readonly addresses: { readonly http: string };
 }
 
-/** Checks that the engine responds, is ready, has this version and the same time, that the engines of its cluster agree, and that workers are ready, triggers active and jobs can run. */
+/**
+ * Checks the running engine: it responds and is ready; it has this version and the same time; the engines of its
+ * cluster agree; its workers are ready, its triggers are active, and its jobs can run.
+ */
 export const engine: Check = async (context) => {
   const { address } = context;
   try {
@@ -47,7 +53,10 @@ export const engine: Check = async (context) => {
   }
 };
 
-/** A missing engine is a problem only if it was given explicitly or announced itself; otherwise it is a warning. */
+/**
+ * Returns the finding about an engine that cannot be reached. It is a problem only if the user gave the address or the
+ * engine announced itself. Otherwise it is a warning, because maybe no engine should run.
+ */
 function unreachable(failure: CommandFailure, { address, isRunning }: CheckContext): Finding {
   const isExpected =
     isRunning || address.from === "--url" || address.from === "SVC_URL" || failure.exitCode !== EXIT.noEngine;
@@ -100,7 +109,8 @@ async function readiness({ addresses }: EngineInfo, { address, signal }: CheckCo
 }
 
 /**
- * Returns the engine's HTTP address with the host of the bridge, because the engine reports its own loopback address.
+ * Returns the engine's HTTP address with the host of the bridge. The engine reports a loopback address, which is not
+ * reachable from another machine.
  */
 function reachableFrom(http: string, bridge: string): URL {
   const url = new URL(http);
@@ -108,7 +118,10 @@ function reachableFrom(http: string, bridge: string): URL {
   return url;
 }
 
-/** Compares the clocks. `date` is truncated to whole seconds. */
+/**
+ * Compares the engine's clock with this machine's. `date` is truncated to whole seconds, so a second of difference is
+ * tolerated.
+ */
 export function clockFinding(date: string | null, sentAtMs: number, receivedAtMs: number): readonly Finding[] {
   const engineMs = date === null ? Number.NaN : Date.parse(date);
   if (Number.isNaN(engineMs)) return [];
@@ -145,7 +158,8 @@ function workerFinding({ name, state, reason, problem, log_file, last_exit }: Wo
     };
   }
   if (state === "ready") return { check, status: "ok", message: "ready" };
-  // Last line of the process itself. The log file ends with a note of the engine, which repeats the reason.
+  // This is the last line of the process itself. The last line of the log file is a note of the engine that repeats the
+  // reason.
   const last = last_exit?.lines.at(-1);
   const message = [
     state,

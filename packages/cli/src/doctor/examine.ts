@@ -21,10 +21,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   "data folder": dataFolder,
   engine,
 };
-/** Timeout of one check. */
+/** Timeout of one check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 20_000;
 
-/** Runs all checks concurrently. Each has its own timeout. A check that fails to run becomes a finding. */
+/** Runs all checks concurrently. Each has its own timeout. A check that throws becomes a finding. */
 export async function examine(
   shell: Shell,
   options: { readonly url?: string | undefined; readonly config?: string | undefined },

@@ -4,7 +4,7 @@ import type { Shell } from "../shell.ts";
 
 /** Result of one check. */
 export interface Finding {
-  /** Name of the checked thing, e.g. `node` or `port 3111`. */
+  /** Name of the thing that was checked, e.g. `node` or `port 3111`. */
   readonly check: string;
   readonly status: "ok" | "warning" | "problem";
   readonly message: string;
@@ -25,7 +25,7 @@ export interface CheckContext {
   readonly signal: AbortSignal;
 }
 
-/** A check. Reports failures as findings instead of rejecting. May return no findings. */
+/** A check. Reports failures as findings; it does not reject. May return no findings. */
 export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
 /** Returns true if `version` is at least `least`. Both are dotted versions; their parts are compared as numbers. */

@@ -3,14 +3,15 @@ import type { Worker } from "@svc-runtime/sdk";
 import { LIST_NODES, listNodes } from "../engine/listings.ts";
 import type { Finding } from "./finding.ts";
 
-/** Maximum difference of the engines' clocks. Due times shift by up to the difference. */
+/** Maximum difference between the clocks of two engines, in milliseconds. Due times shift by up to this difference. */
 const MAX_SKEW_MS = 1_000;
-/** Maximum number of entries of a log that an engine may have to apply. */
+/** Maximum number of entries of a log by which an engine may lag behind. */
 const MAX_BEHIND = 1_000;
 
-/** Returns findings about the engines of a cluster. None if the engine is alone. */
+/** Returns findings about the engines of a cluster. Returns none for an engine without a cluster. */
 export async function nodeFindings(engine: Worker): Promise<readonly Finding[]> {
-  // Asked first, because a call of a missing function would be counted as an error of this system.
+  // Check first whether the function exists, because a call of a missing function would count as an error of the
+  // engine.
   const { functions } = await engine.call<{ readonly functions: readonly unknown[] }>({
     function_id: "engine::functions::list",
     payload: { prefix: LIST_NODES, include_internal: true, limit: 1 },
@@ -21,7 +22,7 @@ export async function nodeFindings(engine: Worker): Promise<readonly Finding[]> 
   return isAlone ? [] : nodes.flatMap((node) => findingsOf(node, nodes));
 }
 
-/** Exported for tests. */
+/** Returns the findings about one engine. Exported for tests. */
 export function findingsOf(node: NodeListing, all: readonly NodeListing[]): readonly Finding[] {
   const check = `node ${node.name}`;
   const { report, state, reason } = node;

@@ -4,7 +4,8 @@ import type { Finding } from "./finding.ts";
 
 /** Returns a finding for each reason why jobs of a queue cannot run. None if the engine does not run svc-queue. */
 export async function queueFindings(engine: Worker): Promise<readonly Finding[]> {
-  // Asked first, because a call of a missing function would be counted as an error of this system.
+  // Check first whether the function exists, because a call of a missing function would count as an error of the
+  // engine.
   const { functions } = await engine.call<{ readonly functions: readonly unknown[] }>({
     function_id: "engine::functions::list",
     payload: { prefix: LIST_QUEUES, include_internal: true, limit: 1 },

@@ -16,7 +16,9 @@ export const sdkVersions: Check = async (context) => {
   return findings.flat();
 };
 
-/** Path for the command line, which reads a word without a slash as a name. */
+/**
+ * Returns a path that can be used on the command line. It must contain a slash, because a word without one is a name.
+ */
 function pathFrom(cwd: string, folder: string): string {
   const path = relative(cwd, folder);
   return path.startsWith("..") ? path : `./${path}`;

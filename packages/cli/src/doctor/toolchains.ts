@@ -6,7 +6,7 @@ import { type Check, type CheckContext, type Finding, isAtLeast } from "./findin
 /** Minimum versions by program. */
 const LEAST: Readonly<Record<string, string>> = { python3: "3.10", node: "20.19" };
 
-/** Checks that the tools that the workers' manifests need are installed. */
+/** Checks that the tools that are needed by the workers' manifests are installed. */
 export const toolchains: Check = async (context) => {
   const manifests = await manifestsOf(context);
   const needed = new Map<string, { readonly tool: Tool; readonly workers: string[] }>();

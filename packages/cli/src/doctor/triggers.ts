@@ -10,7 +10,7 @@ import type { Finding } from "./finding.ts";
 export async function triggerFindings(engine: Worker): Promise<readonly Finding[]> {
   const triggers = await listTriggers(engine);
   const findings = triggers
-    // A reason means a problem: a trigger that works or is a paused schedule has none.
+    // Only a trigger with a problem has a reason. A paused schedule has none.
     .filter(({ reason }) => reason !== null)
     .map(({ trigger_type, config, function_id, status, reason }) => ({
       check: `trigger ${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`,

@@ -54,8 +54,8 @@ function clusterDataDirs(configFile: string): readonly string[] {
 
 /**
  * Returns the running engine of a data folder, or undefined if no engine runs. A killed engine leaves its `engine.json`
- * behind, so its process is checked. Another process may have the same pid meanwhile: call `requireProof` before you
- * send a secret.
+ * behind, so its process is checked. Meanwhile another process may have the same pid. So callers must use
+ * `requireProof` before they send a secret.
  */
 export function engineIn(dataDir: string): AnnouncedEngine | undefined {
   const facts = readFacts(join(dataDir, "engine.json"));
@@ -77,7 +77,7 @@ const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
 /**
  * Reads the token file. Returns undefined if the file is not at the engine's usual path, is a link, or has no valid
- * token. Without these checks, a cloned repository could send another file's content to an address in its
+ * token. Without these checks, a cloned repository could make svc send the content of another file to an address in its
  * `engine.json`.
  */
 function readToken(file: string): string | undefined {
@@ -100,7 +100,7 @@ interface Facts {
   readonly proofKey: string | undefined;
 }
 
-/** Returns undefined if the file is missing, unreadable or malformed. */
+/** Reads `engine.json`. Returns undefined if the file is missing, unreadable or malformed. */
 function readFacts(file: string): Facts | undefined {
   let facts: unknown;
   try {
@@ -133,7 +133,7 @@ function isSocketUrl(text: string): boolean {
   return URL.canParse(text) && ["ws:", "wss:"].includes(new URL(text).protocol);
 }
 
-/** Returns true if a process with this id runs, also if another user owns it. */
+/** Returns true if a process with this id runs, even if another user owns it. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

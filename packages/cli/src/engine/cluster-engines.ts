@@ -14,12 +14,12 @@ import { announcedAddress, engineAddress, probe, projectConfigFile } from "./eng
 import { askEngine, type EngineRequest } from "./engine-request.ts";
 import { withEngines } from "./engine-session.ts";
 
-/** How long each engine may take to say whether it runs a worker. */
+/** Timeout for the answer of each engine whether it runs a worker, in milliseconds. */
 const SEARCH_TIMEOUT_MS = 5_000;
-/** Functions that tell about a worker. Others change it. */
+/** Functions that only read facts about a worker. The other functions change the worker. */
 const READS: ReadonlySet<string> = new Set(["worker::status", "worker::logs", "worker::inspect"]);
 
-/** As `askEngine`, with calls about workers going to the engines of `svc dev --cluster` that run them. */
+/** Like `askEngine`, but a call about a worker goes to those engines of `svc dev --cluster` that run the worker. */
 export function askAllEngines<Result>(
   shell: Shell,
   request: EngineRequest,
@@ -37,7 +37,7 @@ export interface WithAllEngines<Result> {
   readonly action: (engines: EngineCalls) => Promise<Result>;
 }
 
-/** Connects also to the other engines of the `svc dev --cluster` to which the engine belongs. */
+/** Runs the action with connections to all engines of the `svc dev --cluster` to which the given engine belongs. */
 export async function withAllEngines<Result>(
   shell: Shell,
   engine: Worker,
@@ -53,7 +53,10 @@ export async function withAllEngines<Result>(
   );
 }
 
-/** Returns calls that go to the first engine, and those about a worker to the engines that run it. */
+/**
+ * Returns an object for calls. A call about a worker goes to the engines that run the worker. All other calls go to the
+ * first engine.
+ */
 export function callsTo(engines: readonly [EngineCalls, ...EngineCalls[]]): EngineCalls {
   const [first] = engines;
   const route: EngineCalls["call"] = async (request) => {
@@ -66,7 +69,7 @@ export function callsTo(engines: readonly [EngineCalls, ...EngineCalls[]]): Engi
     if (about === undefined) return first.call(request);
     const [holder, ...others] = await holdersOf(engines, about.name);
     if (holder === undefined)
-      // Waits for a worker that was just added, wherever it starts.
+      // The worker may have been added just now. Wait at all engines, because any of them may start it.
       return functionId === "worker::wait"
         ? firstAnswer(engines.map((engine) => engine.call(request)))
         : first.call(request);
@@ -77,7 +80,7 @@ export function callsTo(engines: readonly [EngineCalls, ...EngineCalls[]]): Engi
   return { call: route };
 }
 
-/** Returns the worker that a call is about, and the state that the call is to bring about. */
+/** Returns the worker that a call is about, and the state that the worker should have after the call. */
 function aboutWorker(payload: unknown): { readonly name: string; readonly goal: WorkerState } | undefined {
   const { name, until } = (payload ?? {}) as { readonly name?: string; readonly until?: string };
   return name === undefined ? undefined : { name, goal: until === "stopped" ? "stopped" : "ready" };
@@ -104,7 +107,7 @@ async function firstAnswer<Answer>(answers: readonly Promise<Answer>[]): Promise
   }
 }
 
-/** Returns the workers that the engines run, and the other entries of the first one. Each name is listed once. */
+/** Returns the workers of all engines, and the other entries of the first engine. Each name is listed once. */
 async function allWorkers(
   engines: readonly EngineCalls[],
   options: { readonly includeRemote: boolean },

@@ -17,28 +17,31 @@ export function projectConfigFile(shell: Pick<Shell, "cwd">, config: string | un
   return resolve(shell.cwd, config ?? DEFAULT_CONFIG_FILE);
 }
 
-/** Address of the engine and where it comes from. */
+/** Address of the engine, and the source of the address. */
 export interface EngineAddress {
-  /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
+  /**
+   * WebSocket address of the bridge, e.g. `ws://localhost:49134`. It may contain credentials, so show `shownUrl`
+   * instead.
+   */
   readonly url: string;
   readonly shownUrl: string;
-  /** Further engines of the same cluster, which are used if this one cannot be reached. */
+  /** Further engines of the same cluster. They are used if this engine cannot be reached. */
   readonly further?: readonly { readonly url: string; readonly shownUrl: string }[] | undefined;
-  /** The engine's token if it was found in the engine's own project. `SVC_TOKEN` takes precedence. */
+  /** Token of the engine, if it was found in the engine's own project. `SVC_TOKEN` takes precedence over it. */
   readonly token?: string | undefined;
   /**
-   * Makes the engine prove that it owns the data folder. Returns the address to connect to. Absent if the user chose
-   * the address.
+   * Makes the engine prove that it owns the data folder. Resolves with the address to connect to. Absent if the user
+   * gave the address.
    */
   readonly prove?: (() => Promise<string>) | undefined;
   readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
-  /** The config file, if it was looked for and does not exist. */
+  /** Path of the config file, if the file is needed but does not exist. */
   readonly missingConfig?: string | undefined;
 }
 
 /**
- * Returns `--url`, then `SVC_URL`, then the address of the running engine of the config file, then the config file's
- * bridge port, then the default port.
+ * Returns the first address that exists among: `--url`; `SVC_URL`; the running engine of the config file; the config
+ * file's bridge port; the default port.
  */
 export function engineAddress(
   shell: Shell,
@@ -58,7 +61,7 @@ export function engineAddress(
 /** Returns the address of an engine that was found in its data folder. */
 export function announcedAddress({ dataDir, url, token }: AnnouncedEngine): EngineAddress {
   const prove = async (): Promise<string> => {
-    // Reads the announcement again: a restarted engine has another key.
+    // Read the announcement again, because the engine may have restarted and has another key then.
     const now = engineIn(dataDir);
     if (now?.url !== url)
       throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
@@ -67,7 +70,7 @@ export function announcedAddress({ dataDir, url, token }: AnnouncedEngine): Engi
   return { ...checked(url, "announced"), token, prove };
 }
 
-/** Reads the addresses of one or several engines, separated by commas. */
+/** Parses the addresses of one or more engines, separated by commas. */
 function several(text: string, from: EngineAddress["from"]): EngineAddress {
   const [first = "", ...others] = splitAddresses(text);
   if (others.length >= MAX_ADDRESSES) throw usageFailure(`${from} has more than ${MAX_ADDRESSES} addresses.`);
