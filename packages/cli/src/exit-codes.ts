@@ -11,7 +11,7 @@ export const EXIT = {
   internal: 70,
 } as const;
 
-/** Descriptions for help and the reference. */
+/** Descriptions for the help and the reference. */
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT.done]: "done",
   [EXIT.failed]: "failed",
@@ -24,7 +24,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface CommandFailureOptions {
   readonly exitCode?: ExitCode;
-  /** How to fix it. Each entry is a line below the message. */
+  /** How the user can fix the failure. Each entry is printed as a line below the message. */
   readonly advice?: readonly string[];
   readonly cause?: unknown;
 }

@@ -17,7 +17,7 @@ export function noteFailure(shell: Shell, error: unknown): ExitCode | undefined 
       );
     return error.exitCode;
   }
-  // The engine rejected the call or failed; its message is readable.
+  // The engine rejected the call, or the call failed. Its message is for the user.
   if (CallError.is(error)) {
     shell.note(
       `${errorLines(shell, `${escapeUnprintableLines(error.message)} ${shell.paint.dim(`(${error.code})`)}`).join("\n")}\n`,

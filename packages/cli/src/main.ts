@@ -17,7 +17,8 @@ export async function run(args: readonly string[], shell: Shell): Promise<ExitCo
 
 /** Runs the command line of a process, flushes its output and exits. */
 export async function runAsProcess(process: NodeJS.Process): Promise<never> {
-  // An uncaught error is a bug: report it and exit with the code for it, not with Node's 1, which means "failed".
+  // An uncaught error is a bug. Report it and exit with the status of a bug. Node would exit with 1, which means
+  // "failed".
   const crash = (error: unknown): never => {
     process.stderr.write(
       `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\nThis is a bug in svc. Please report it with the lines above.\n`,
@@ -34,7 +35,7 @@ export async function runAsProcess(process: NodeJS.Process): Promise<never> {
 }
 
 function reportError(error: unknown, shell: Shell): ExitCode {
-  // Commander has printed its message already. Help and version are not errors.
+  // Commander has already printed its message. Its errors for help and version have the exit status 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const status = noteFailure(shell, error);
   if (status !== undefined) return status;

@@ -12,10 +12,10 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   readonly version: string;
 };
 
-/** Minimum columns of a description for wrapping at words. */
+/** Minimum width of a description, in columns. Below it, descriptions are not wrapped at words. */
 const MIN_HELP_WIDTH = 16;
 
-/** Builds the command line. It never exits the process: commander's exits become errors. */
+/** Builds the command line. It never exits the process: where commander would exit, it throws an error instead. */
 export function buildProgram(shell: Shell): Command {
   const program = new Command("svc")
     .description(
@@ -33,7 +33,10 @@ export function buildProgram(shell: Shell): Command {
   return program;
 }
 
-/** Returns the error for an option that only logs have with the option of lists, instead of a similar word. */
+/**
+ * Returns the error text for an unknown option. If the option is `--tail` and the command has `--limit`, suggests
+ * `--limit` instead of the similar word that commander found.
+ */
 function withOtherName(command: Command, error: string): string {
   const [unknown, option = ""] = /^unknown option '(.+)'/.exec(error) ?? [];
   const limit = limitForTail(command, option);
@@ -54,7 +57,7 @@ function redirectOutput(command: Command, shell: Shell): void {
       say(shell, `See: ${pathOf(command)} --help`);
     },
   });
-  // Lists only names, because arguments would leave no room for the summaries.
+  // List subcommands without their arguments, because arguments would leave no space for the summaries.
   command.configureHelp({ subcommandTerm: (child) => child.name(), minWidthToWrap: MIN_HELP_WIDTH });
   rejectUnknownCommands(command);
   for (const child of command.commands) redirectOutput(child, shell);

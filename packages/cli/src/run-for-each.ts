@@ -8,16 +8,16 @@ export interface SeveralOptions<Result> {
   readonly verb: string;
   readonly json: boolean;
   /**
-   * The action for one name. The signal aborts when the user stops the command; the current action may finish or give
-   * up, and no further one starts.
+   * The action for one name. The signal aborts when the user stops the command. The running action may then finish or
+   * give up, and no further action starts.
    */
   readonly action: (name: string, signal: AbortSignal) => Promise<Result>;
 }
 
 /**
- * Runs the action for each name, one after another. A failure is printed and does not stop the others. The command then
- * exits with 1, or with the failure's own status if there was only one name. With `json`, the results are printed on
- * standard output.
+ * Runs the action for each name, one after another. A failure is printed and does not prevent the other actions. At the
+ * end the command exits with 1, or with the status of the failure if there was only one name. With `json`, the results
+ * are printed on standard output.
  */
 export async function runForEach<Result>(
   shell: Shell,

@@ -13,10 +13,10 @@ export interface Choice {
   readonly hint: string;
 }
 
-/** The process environment of a command. Tests pass their own. */
+/** The environment in which a command runs: variables, terminal, signals. Tests pass their own. */
 export interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute base of relative paths on the command line. */
+  /** Absolute path of the working directory. Relative paths on the command line refer to it. */
   readonly cwd: string;
   /** Columns of standard output. Undefined if it is not a terminal. */
   readonly outColumns: number | undefined;
@@ -24,27 +24,27 @@ export interface Shell {
   outRows(): number | undefined;
   /** Columns of standard error. Undefined if it is not a terminal. */
   readonly noteColumns: number | undefined;
-  /** Colours for standard error. They do nothing if it is not a terminal or NO_COLOR is set. */
+  /** Colours for standard error. They have no effect if it is not a terminal or NO_COLOR is set. */
   readonly paint: Colors;
   /** Writes results to standard output. Adds no newline. */
   out(text: string): void;
   /** Writes everything that is not a result to standard error. */
   note(text: string): void;
   /**
-   * Asks a question and returns the typed line, or undefined at the end of standard input or at Ctrl-C. Undefined
-   * itself unless standard input and standard error are terminals.
+   * Asks a question. Resolves with the typed line, or with undefined at the end of standard input or after Ctrl-C. This
+   * member is undefined unless standard input and standard error are terminals.
    */
   readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
-  /** Returns the value selected with the arrow keys, or undefined at Ctrl-C. Available where `ask` is. */
+  /** Lets the user select a value with the arrow keys. Resolves with undefined after Ctrl-C. Available if `ask` is. */
   readonly choose: ((question: string, choices: readonly Choice[]) => Promise<string | undefined>) | undefined;
   /**
    * Calls the listener for each key: a character, or a name such as `ctrl-c`. Returns a function that removes the
-   * listener. Undefined unless input and output are terminals.
+   * listener. This member is undefined unless standard input and standard output are terminals.
    */
   readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
   /**
-   * Calls the listener for each request to stop. Returns a function that removes the listener. While there is a
-   * listener, signals do not end the process.
+   * Calls the listener for each request to stop. Returns a function that removes the listener. Signals do not end the
+   * process while there is a listener.
    */
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
   /** Calls the listener once when standard input ends. Discards the input. */
@@ -54,7 +54,7 @@ export interface Shell {
 }
 
 /**
- * Creates the shell of a real process. Writing to a closed pipe (`svc … | head`) is not an error; the output is
+ * Creates the shell of a real process. Writing to a closed pipe (`svc … | head`) is not an error: the output is
  * dropped.
  */
 export function processShell(process: NodeJS.Process): Shell {
@@ -92,7 +92,10 @@ export function processShell(process: NodeJS.Process): Shell {
   };
 }
 
-/** Reads keys without Enter and without echo. The terminal is restored whenever the process exits. */
+/**
+ * Calls the listener for each key, without waiting for Enter and without echo. When the process exits, the terminal is
+ * restored.
+ */
 function listenForKeys(process: NodeJS.Process, listener: (key: string) => void): () => void {
   const { stdin } = process;
   const restore = (): void => void stdin.setRawMode(false);
@@ -109,7 +112,7 @@ function listenForKeys(process: NodeJS.Process, listener: (key: string) => void)
 }
 
 async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string | undefined> {
-  // Imported lazily: few commands ask.
+  // Imported lazily, because only few commands ask questions.
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: stdin, output: stderr });
   try {
@@ -130,8 +133,8 @@ async function choose(
 ): Promise<string | undefined> {
   const { isCancel, select } = await import("@clack/prompts");
   const width = widest(choices.map(({ value }) => value));
-  // Shows all hints at once, so that new users can compare them; by default the library shows only the hint of the
-  // current choice.
+  // Show the hints of all choices, so that new users can compare them. By default the library shows only the hint of
+  // the current choice.
   const options = choices.map(({ value, hint }) => ({ value, label: `${padded(value, width)}  ${hint}` }));
   const picked = await select({ message: question, options, input: stdin, output: stderr, withGuide: false });
   stdin.pause();
@@ -139,11 +142,11 @@ async function choose(
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  // EIO: the terminal was closed.
+  // EIO means that the terminal was closed.
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
 }
 
-/** Reads a stream to its end. Returns undefined, and stops reading, if it has more than `maxBytes`. */
+/** Reads a stream to its end. If it has more than `maxBytes`, stops reading and returns undefined. */
 export async function readToEnd(stream: AsyncIterable<unknown>, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

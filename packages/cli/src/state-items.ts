@@ -1,10 +1,13 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { nearestOf } from "./did-you-mean.ts";
 
-/** Maximum names that are searched for a suggestion. */
+/** Maximum number of names among which a suggestion is searched. */
 const MAX_NAMES = 1_000;
 
-/** Returns `; did you mean X?` with the nearest scope or key for one that does not exist, or a full stop. */
+/**
+ * Returns the end of a message about a scope or key that does not exist: `; did you mean X?` with the nearest one, or a
+ * full stop.
+ */
 export async function nearestItem(
   engine: Worker,
   { scope, key }: { readonly scope: string; readonly key?: string | undefined },

@@ -1,22 +1,25 @@
 import type { Shell, StopSignal } from "./shell.ts";
 
-/** npm and npx forward the terminal's Ctrl-C a second time, so two requests within this time count as one key press. */
+/**
+ * Two requests within this time count as one key press, in milliseconds. npm and npx forward the Ctrl-C of the
+ * terminal, so it arrives twice.
+ */
 export const SAME_PRESS_MS = 1000;
 
 export interface StopRequests {
   readonly first: Promise<StopSignal>;
-  /** Resolves when the user asks again, to stop at once. */
+  /** Resolves when the user requests the stop a second time, to stop without finishing the work. */
   readonly second: Promise<StopSignal>;
   forget(): void;
 }
 
 export interface Stopping {
   readonly signal: AbortSignal;
-  /** Aborts and removes the listener. */
+  /** Aborts the signal and removes the listener. */
   end(): void;
 }
 
-/** Returns a signal that aborts when the user stops the command. For commands that have nothing to finish. */
+/** Returns a signal that aborts when the user stops the command. It is for commands that have no work to finish. */
 export function abortAtStop(shell: Shell): Stopping {
   const stop = new AbortController();
   const forget = shell.onStopSignal((signal) => {
@@ -37,7 +40,7 @@ export function leaveInterruptedLine(shell: Shell, signal: StopSignal): void {
   if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
 }
 
-/** Listens for requests to stop: signals and, with `stdin: "stops"`, the end of standard input. */
+/** Listens for requests to stop. They are signals and, with `stdin: "stops"`, the end of standard input. */
 export function listenForStop(
   shell: Shell,
   options: { readonly stdin: "stops" | "ignored"; readonly nowMs: () => number },

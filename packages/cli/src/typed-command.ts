@@ -2,7 +2,7 @@ import { quoteWord } from "@svc-runtime/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { pathOf } from "./commands/unknown-command.ts";
 
-/** Returns a command and its options as words, so that advice can repeat it with one option changed. */
+/** Returns a command with its options as words. Advice for the user repeats the command with one option changed. */
 export function typedWords(command: Command): readonly string[] {
   const words = command.options.filter(({ hidden }) => !hidden).flatMap((option) => wordsOf(command, option));
   return [...pathOf(command).split(" "), ...words];
@@ -15,7 +15,10 @@ export function retyped(words: readonly string[], flag: string, value: string | 
   return [...kept, flag, String(value)].map(quoteWord).join(" ");
 }
 
-/** Some options are also options of the program, and may stand before the command. */
+/**
+ * Returns the words of one option. An option that the program has too may stand before the command, so both are
+ * checked.
+ */
 function wordsOf(command: Command, option: Option): readonly string[] {
   const name = option.attributeName();
   const giver = [command, command.parent].find((one) => one?.getOptionValueSource(name) === "cli");
@@ -25,7 +28,7 @@ function wordsOf(command: Command, option: Option): readonly string[] {
   return typeof value === "string" || typeof value === "number" ? [flag, String(value)] : [flag];
 }
 
-/** Option for the children of `svc dev`: the words of the user's command as JSON, to use in advice. */
+/** Option for the child processes of `svc dev`. Its value is the user's command as JSON, which is shown in advice. */
 export function askedAsOption(): Option {
   return new Option("--asked-as <words>", "command to show in advice").argParser(parseWords).hideHelp();
 }
@@ -35,7 +38,7 @@ function parseWords(text: string): readonly string[] {
     const words: unknown = JSON.parse(text);
     if (Array.isArray(words) && words.every((word) => typeof word === "string")) return words;
   } catch {
-    // Reported below.
+    // Ignored: the error below is thrown.
   }
   throw new InvalidArgumentError("Expected a JSON array of words.");
 }

@@ -80,7 +80,7 @@ function several(text: string, from: EngineAddress["from"]): EngineAddress {
 
 function checked(url: string, from: EngineAddress["from"]): EngineAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  // A comma in the host name: a further address that does not begin with ws://.
+  // A comma in the host name means that a further address does not begin with ws://.
   const hasHost = parsed !== undefined && parsed.hostname !== "" && !parsed.hostname.includes(",");
   if (!hasHost || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:")) {
     throw usageFailure(
@@ -94,8 +94,9 @@ function checked(url: string, from: EngineAddress["from"]): EngineAddress {
 }
 
 /**
- * Returns undefined if neither the variable nor the file has a port. Does not use the engine's loader: an invalid file
- * says nothing about the running engine, and loading the engine's code would slow down every command.
+ * Returns the address with the bridge port of the variable or the file, or undefined if neither has a port. Does not use
+ * the engine's loader, for two reasons: the engine may run although the file is invalid now; and loading the engine's
+ * code would slow down every command.
  */
 function configuredBridgeUrl(shell: Shell, configFile: string): string | undefined {
   const variable = Number(shell.env.SVC_BRIDGE_PORT ?? "");
@@ -104,8 +105,8 @@ function configuredBridgeUrl(shell: Shell, configFile: string): string | undefin
 }
 
 /**
- * Returns the first of the addresses that accepts connections, the others after it. Throws (exit 3) if none does. Much
- * faster than the retries of the SDK.
+ * Returns the first of the addresses that accepts connections, with the others as `further`. Throws (exit 3) if no
+ * address does. This is much faster than the retries of the SDK.
  */
 export async function requireListener(address: EngineAddress): Promise<EngineAddress> {
   const found = await listening(address);
@@ -113,7 +114,7 @@ export async function requireListener(address: EngineAddress): Promise<EngineAdd
   return found;
 }
 
-/** Returns an error (exit 3) with the address that was tried and how to start an engine. */
+/** Returns an error (exit 3) with the addresses that were tried, and with advice on how to start an engine. */
 export function noEngine(address: EngineAddress, problem: string): CommandFailure {
   const origin = {
     "--url": "given with --url",
@@ -137,13 +138,16 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
   });
 }
 
-/** Returns undefined if something listens at the address or at one of its further ones, otherwise the reason. */
+/**
+ * Returns undefined if a process listens at the address or at one of its further addresses. Otherwise returns the
+ * problem.
+ */
 export async function probe(address: EngineAddress): Promise<string | undefined> {
   const found = await listening(address);
   return typeof found === "string" ? found : undefined;
 }
 
-/** Returns the address with the first engine that listens, or the reason why the first one does not. */
+/** Returns the address of the first engine that listens. If none does, returns the problem of the first address. */
 export async function listening(address: EngineAddress): Promise<EngineAddress | string> {
   const { further = [], ...first } = address;
   const all = [{ url: first.url, shownUrl: first.shownUrl }, ...further];
@@ -176,7 +180,7 @@ async function probeOne(url: string): Promise<string | undefined> {
 function connectionProblem(
   error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] },
 ): string {
-  // A name with an IPv4 and an IPv6 address fails with one error per address.
+  // If a host name has an IPv4 and an IPv6 address, there is one error for each of them.
   const code = error.code ?? error.errors?.[0]?.code;
   if (code === "ECONNREFUSED") return "nothing listens there";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "unknown host name";

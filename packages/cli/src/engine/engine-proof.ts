@@ -6,7 +6,10 @@ import { CommandFailure, EXIT } from "../exit-codes.ts";
 import type { AnnouncedEngine } from "./announced-engine.ts";
 
 const TIMEOUT_MS = 3000;
-/** A proof has 43 characters, so a longer response does not come from an engine. */
+/**
+ * Maximum length of a response, in characters. A proof has only 43 characters, so a longer response is not from an
+ * engine.
+ */
 const MAX_RESPONSE_CHARS = 1024;
 
 interface Answer {
@@ -18,9 +21,9 @@ interface Answer {
 }
 
 /**
- * Makes the engine of `engine.json` prove that it owns this data folder, before anything secret is sent to it. After a
- * crash another process may have reused its pid and port. Returns the WebSocket address to connect to; without TLS it
- * contains the IP address that gave the proof.
+ * Makes the engine of `engine.json` prove that it owns this data folder, before anything secret is sent to it. The
+ * proof is needed because another process may have the engine's pid and port after a crash. Returns the WebSocket
+ * address to connect to. Without TLS, it contains the IP address from which the proof came.
  *
  * Throws CommandFailure (exit 3) if there is no valid proof.
  */
@@ -55,7 +58,7 @@ export async function requireProof({ url, proofKey, token, tokenFile }: Announce
     .digest();
   if (!isValidProof(body, expected)) throw notThisEngine(url, "its proof is not valid");
   const named = new URL(url);
-  // With TLS the host name must stay, because the certificate is for it.
+  // With TLS the host name must stay, because the certificate is issued for it.
   if (named.protocol === "ws:") named.hostname = address.includes(":") ? `[${address}]` : address;
   return named.href.replace(/\/$/, "");
 }
@@ -95,7 +98,10 @@ function isValidProof(body: string, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Returns true for addresses of this machine. An `engine.json` from a cloned repository may name another machine. */
+/**
+ * Returns true if the address belongs to this machine. This is checked because an `engine.json` from a cloned
+ * repository may name another machine.
+ */
 function isOwnAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, "").replace(/%.*$/, "");
   if (plain.startsWith("127.")) return true;

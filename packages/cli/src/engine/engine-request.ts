@@ -14,15 +14,15 @@ export interface EngineRequest {
   readonly command: Command;
   readonly options: EngineOptions;
   /**
-   * What the command does. The address may be a guess and lead to another project's engine: then `changes` fails, and
-   * `reads` only prints a note.
+   * What the command does. It matters if the address is a guess, because it may lead to the engine of another project.
+   * A command that `changes` something then fails, and a command that `reads` only prints a note.
    */
   readonly access: "reads" | "changes";
 }
 
 /**
- * Runs `action` on the project's engine. If a function is missing because its module is not loaded, the error names the
- * command that adds the module.
+ * Runs `action` on the project's engine. If a function is missing because its module is not loaded, the error contains
+ * the command that adds the module.
  */
 export async function askEngine<Result>(
   shell: Shell,
@@ -31,8 +31,8 @@ export async function askEngine<Result>(
 ): Promise<Result> {
   const address = engineAddress(shell, options);
   return withEngine(address, pathOf(command), async (engine) => {
-    // Only guessed addresses are checked. An address that the user gave, or of the engine in this project's data
-    // folder, is not a guess.
+    // Only a guessed address is checked. It is not a guess if the user gave it, or if it is from this project's data
+    // folder.
     const isGuess = address.from === "default" || address.from === "config";
     if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
     if (isGuess && access === "reads") {
@@ -54,8 +54,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * Returns the JSON payload of a call: `members`, and one member whose value is the JSON text `raw.json`. That text is
- * copied unchanged, so that its numbers are not rounded.
+ * Returns the JSON payload of a call. It has `members`, and one more member whose value is the JSON text `raw.json`.
+ * That text is copied unchanged, so that its numbers are not rounded.
  */
 export function payloadWith(
   members: Readonly<Record<string, unknown>>,

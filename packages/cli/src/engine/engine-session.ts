@@ -6,9 +6,9 @@ import { connectionRejected, type EngineRejection } from "./rejected-connection.
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Runs `action` on a connection to the engine and closes it afterwards. Of several engines it is the first that can be
- * reached; `reached` names it. Throws with exit 3 if no engine responds or the
- * engine does not own the data folder, and with exit 1 if the engine rejects the connection.
+ * Runs `action` on a connection to the engine, and closes the connection afterwards. If the address has several
+ * engines, uses the first one that can be reached; `reached` is its address. Throws with exit 3 if no engine responds
+ * or the engine does not own the data folder, and with exit 1 if the engine rejects the connection.
  */
 export async function withEngine<Result>(
   address: EngineAddress,
@@ -19,7 +19,7 @@ export async function withEngine<Result>(
   // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc-runtime/sdk");
   const urls = [(await address.prove?.()) ?? reached.url, ...(reached.further ?? []).map(({ url }) => url)];
-  // Errors are returned, and standard error belongs to the command.
+  // The SDK must not log, because its errors are returned and the command prints them on standard error itself.
   const worker = connect(urls.join(","), {
     name: commandName,
     kind: "cli",
@@ -36,7 +36,7 @@ export async function withEngine<Result>(
   }
 }
 
-/** Runs `action` on connections to all of the engines. Throws as `withEngine` does. */
+/** Runs `action` on connections to all of the engines. Throws like `withEngine`. */
 export function withEngines<Result>(
   addresses: readonly EngineAddress[],
   commandName: string,
@@ -49,19 +49,22 @@ export function withEngines<Result>(
   );
 }
 
-/** Sends the token, unless the SDK sends SVC_TOKEN. */
+/** Returns the header with the token. There is none if SVC_TOKEN is set, because the SDK sends that token. */
 function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
   const configured = process.env.SVC_TOKEN?.trim() ?? "";
   return token === undefined || configured !== "" ? {} : { headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Checks the proof before each reconnect, because another process may have taken the port of a stopped engine. */
+/**
+ * Returns a check that requires the proof before each reconnect, because another process may have taken the port of a
+ * stopped engine.
+ */
 function reconnectCheck({ prove }: EngineAddress): { readonly beforeConnect?: () => Promise<void> } {
   if (prove === undefined) return {};
   let isProven = true;
   return {
     beforeConnect: async () => {
-      // The engine gave its proof just before the first attempt.
+      // No check before the first attempt, because the engine has given its proof just before.
       if (!isProven) await prove();
       isProven = false;
     },
@@ -70,7 +73,7 @@ function reconnectCheck({ prove }: EngineAddress): { readonly beforeConnect?: ()
 
 async function connected(worker: Worker, address: EngineAddress): Promise<void> {
   let stopListening = (): void => {};
-  // Stops at the first rejection, because the SDK would keep retrying.
+  // Rejects at the first rejection by the engine, because the SDK would keep trying.
   const rejected = new Promise<never>((_, reject) => {
     stopListening = worker.onConnectionState((state) => {
       if (state !== "reconnecting") return;
@@ -93,7 +96,7 @@ async function connected(worker: Worker, address: EngineAddress): Promise<void> 
   }
 }
 
-/** Returns the rejection of an engine, or undefined if the error is something else. */
+/** Returns how the engine rejected the connection, or undefined for other errors. */
 function rejectionOf(error: unknown): EngineRejection | undefined {
   const details = CallError.is(error) ? error.details : undefined;
   if (typeof details?.status !== "number" || typeof details.engine_message !== "string") return undefined;

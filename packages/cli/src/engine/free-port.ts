@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** First port of the ephemeral range on Linux by default. */
+/** Default start of the range from which Linux takes ports for outgoing connections. */
 export const FIRST_EPHEMERAL_PORT = 32_768;
-/** Start of the search instead of a port in the ephemeral range. */
+/** The search starts here if it would otherwise reach that range. */
 const LOWER_START = 29_124;
-/** Skips neighbouring ports, because the engine's other ports are there by default. */
+/** Difference between two tried ports. It is more than 1 because the engine's other ports are neighbours by default. */
 const STEP = 10;
 const TRIES = 20;
 
@@ -19,7 +19,7 @@ export async function freePortLike(port: number, avoided: readonly number[]): Pr
   return 0;
 }
 
-/** Returns whether a process can listen at the port now. */
+/** Returns true if a process can listen on the port now. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

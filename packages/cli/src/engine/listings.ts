@@ -1,7 +1,7 @@
 import type { FunctionListing, NodeListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
 import type { EngineCalls } from "../workers/worker-functions.ts";
 
-// Results of the engine's list functions, as far as commands use them.
+// Results of the engine's list functions. Members that no command uses are omitted.
 
 export type FunctionRow = Omit<FunctionListing, "metadata" | "internal" | "worker_name">;
 

@@ -10,8 +10,8 @@ const LISTENING = "0A";
 const MAX_COMMAND_LENGTH = 120;
 
 /**
- * Returns the process that listens on a TCP port. Linux only, and only for processes that this user may inspect;
- * otherwise undefined.
+ * Returns the process that listens on a TCP port. Works only on Linux, and only for processes that this user may
+ * inspect. Returns undefined otherwise.
  */
 export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
   const inodes = await listeningInodes(port);
@@ -25,8 +25,8 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
 }
 
 /**
- * Returns true if no process listens on the port but an outgoing or recently closed connection uses it. Linux only;
- * otherwise false.
+ * Returns true if no process listens on the port, but an outgoing or recently closed connection uses it. Works only on
+ * Linux. Returns false otherwise.
  */
 export async function isUsedByConnection(port: number): Promise<boolean> {
   const sockets = await socketsOn(port);

@@ -32,7 +32,10 @@ export function connectionRejected(
   );
 }
 
-/** Returns the source of the token, in the order in which the SDK and the CLI choose it. */
+/**
+ * Returns the source of the token that was sent. The sources are checked in the order in which the SDK and the CLI use
+ * them.
+ */
 function originOfToken({ url, token, from }: EngineAddress, env: NodeJS.ProcessEnv): string | undefined {
   if (new URL(url).password !== "") return `the address (${from})`;
   if ((env.SVC_TOKEN?.trim() ?? "") !== "") return "the environment variable SVC_TOKEN";

@@ -5,8 +5,8 @@ import { FIRST_EPHEMERAL_PORT, freePortLike } from "./free-port.ts";
 import { findPortHolder, isUsedByConnection } from "./port-holder.ts";
 
 /**
- * Converts a failed start of the engine to an error with advice (exit 1). Bugs are returned unchanged. `typed` is the
- * command that started it.
+ * Converts a failed start of the engine to an error with advice (exit 1). An error that is a bug is returned unchanged.
+ * `typed` is the command with which the user started the engine.
  */
 export async function explainStartFailure(error: unknown, typed: readonly string[]): Promise<unknown> {
   if (error instanceof ConfigError)
@@ -14,13 +14,13 @@ export async function explainStartFailure(error: unknown, typed: readonly string
       cause: error,
     });
   if (error instanceof ListenError) return portFailure(error, typed);
-  // For example a locked data folder or a failed module. The engine's message is enough.
+  // Other errors, e.g. of a locked data folder or a failed module, need no advice beyond the engine's message.
   if (error instanceof Error && !isBug(error))
     return new CommandFailure(`The engine failed to start: ${error.message}`, { cause: error });
   return error;
 }
 
-/** Options that set the port of a listener. The port of a module is set only in the config file. */
+/** Options that set the port of a listener, by listener. Ports of other listeners are set only in the config file. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ["workers", "--bridge-port"],
   ["HTTP", "--http-port"],
@@ -56,7 +56,7 @@ function connectionFailure(error: ListenError, other: string): CommandFailure {
   });
 }
 
-/** Returns the same command with another port, or where the port is set. */
+/** Returns the same command with another port. If no option sets the port, returns a hint on where it is set. */
 async function otherPort({ what, address }: ListenError, typed: readonly string[]): Promise<string> {
   const flag = FLAGS.get(what);
   if (flag === undefined) return "the port is set in the config file";

@@ -11,7 +11,7 @@ export interface FormatMember {
 }
 
 type Schema = Readonly<Record<string, unknown>>;
-/** Maximum depth. `$ref` is not followed, so depth comes from nesting alone. */
+/** Maximum nesting depth. `$ref` is not followed, so a schema cannot be endless, only deeply nested. */
 const MAX_DEPTH = 4;
 
 /** Returns the members of an object format, or undefined for any other format. */

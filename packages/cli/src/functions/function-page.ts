@@ -6,7 +6,7 @@ import { padded, widest } from "../terminal/text-width.ts";
 import { membersOf, sampleOf, typeOf } from "./format-members.ts";
 import { conditionOf } from "./trigger-condition.ts";
 
-/** Formats everything about one function: providers, formats, triggers and an example call. */
+/** Formats all facts about one function: providers, formats, triggers and an example call. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
   const { function_id, description, status, workers, validated, format_problem, request_format, response_format } =
     detail;
@@ -21,7 +21,7 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
     "",
     fact("workers", namesOf(workers)),
     fact("status", status),
-    // If the engine does not validate, the worker may still do so with its own schema; the engine cannot know.
+    // If the engine does not validate payloads, the worker may do it with its own schema. The engine cannot know that.
     fact(
       "payloads",
       validated
@@ -39,7 +39,7 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns the distinct names of workers, each with its number of connections if there are several. */
+/** Returns the names of the workers without duplicates. A name with several connections has their number. */
 function namesOf(workers: FunctionDetail["workers"]): string {
   const counts = new Map<string, number>();
   for (const { name } of workers) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -66,8 +66,8 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
 }
 
 /**
- * Returns an example call for the shell, with sample values for required members. Samples with control characters are
- * written as JSON, in which they are escaped.
+ * Returns an example call for the shell, with sample values for required members. A sample with control characters is
+ * written as JSON, because JSON escapes them.
  */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);

@@ -5,16 +5,16 @@ import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
 import { readToEnd } from "../shell.ts";
 
-/** Maximum size of a payload. */
+/** Maximum size of a payload, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const SHOWN_BEFORE = 20;
 const SHOWN_AFTER = 20;
 
-/** Words for the JSON in error messages. */
+/** Words for the description of the JSON in error messages. */
 export interface JsonSource {
-  /** E.g. `payload`. */
+  /** Name of the JSON, e.g. `payload`. */
   readonly noun: string;
-  /** Example of how to pass it, e.g. `--payload='{"a": 2, "b": 3}'`. */
+  /** Example of how to give it, e.g. `--payload='{"a": 2, "b": 3}'`. */
   readonly example: string;
 }
 
@@ -60,7 +60,7 @@ export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
   return textOf(await shell.readStdin({ maxBytes: MAX_BYTES }), "standard input");
 }
 
-/** Decodes the bytes that were read; undefined if there were more than `MAX_BYTES`. */
+/** Decodes the bytes that were read. `bytes` is undefined if there were more than `MAX_BYTES`. */
 function textOf(bytes: Uint8Array | undefined, from: string): string {
   if (bytes === undefined)
     throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, the maximum for one call.`);
@@ -80,8 +80,8 @@ export function utf8Text(bytes: Uint8Array, from: string): string {
 }
 
 /**
- * Returns the text unchanged. Throws a usage error with the position if it is not JSON, and with advice on quoting if
- * it was typed.
+ * Returns the text unchanged. Throws a usage error with the position if it is not JSON. If the text was typed on the
+ * command line, the error has advice on quoting.
  */
 export function checkedJson(text: string, { noun, example, from }: JsonSource & { readonly from?: string }): string {
   const fault = findJsonFault(text);
@@ -108,9 +108,9 @@ export function quotingAdvice(example: string): readonly string[] {
 }
 
 /**
- * Builds a JSON object from `key=value` words. A value that is valid JSON is copied as it is, so numbers are not
- * rounded; anything else becomes a string. `key='"007"'` is a string that looks like a number. `isText` returns true if
- * the member must be a string, although the value is other JSON.
+ * Builds a JSON object from `key=value` words. A value that is valid JSON is copied unchanged, so that numbers are not
+ * rounded. Any other value becomes a string. `key='"007"'` is a string that looks like a number. `isText` returns true
+ * if the member must be a string although its value is valid JSON of another type.
  */
 export function objectOfFields(
   fields: readonly string[],

@@ -3,18 +3,21 @@ import type { FunctionDetail } from "../engine/listings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Bounds the work on a schema, which a worker chose. `$ref` may refer to itself. */
+/**
+ * Maximum depth of references and nesting. It limits the work, because the schema comes from a worker, and a `$ref` may
+ * refer to itself.
+ */
 const MAX_DEPTH = 16;
 
 /**
- * Returns a function that says whether a member of the payload must be a string although `json` is another value: the
- * request format of the function accepts a string there, and not that value.
+ * Resolves with a function that decides whether a member of the payload must be a string although `json` is another
+ * value. This is so if the function's request format accepts a string for this member, but not a value of that type.
  */
 export async function textMembersOf(
   engine: Worker,
   functionId: string,
 ): Promise<(name: string, json: string) => boolean> {
-  // A function without a known format takes what was typed.
+  // If the format is not known, values are used as typed.
   const detail = await engine
     .call<FunctionDetail>({ function_id: "engine::functions::info", payload: { function_id: functionId } })
     .catch(() => undefined);
@@ -46,7 +49,7 @@ function typesOf(schema: unknown, root: Schema, depth: number): ReadonlySet<stri
   return new Set([schema.type].flat().map((type) => (type === "integer" ? "number" : String(type))));
 }
 
-/** Follows a reference inside the format. Returns undefined for any other. */
+/** Follows a reference within the format. Returns undefined for other references. */
 function resolved(schema: Schema, root: Schema, depth: number): Schema | undefined {
   if (typeof schema.$ref !== "string") return schema;
   if (!schema.$ref.startsWith("#/") || depth > MAX_DEPTH) return undefined;

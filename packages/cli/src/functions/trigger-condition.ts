@@ -1,6 +1,6 @@
 /**
- * Returns the condition of a trigger on one line: `POST /orders`, `0 3 * * * (Europe/Berlin)`, `orders.created`. For
- * unknown types it is the config as JSON.
+ * Returns the condition of a trigger on one line: `POST /orders`, `0 3 * * * (Europe/Berlin)`, `orders.created`. For an
+ * unknown type, returns the config as JSON.
  */
 export function conditionOf(type: string, config: unknown): string {
   const known = isRecord(config) ? KNOWN[type]?.(config) : undefined;

@@ -20,7 +20,7 @@ export async function filterSuggestion(engine: Worker, { functionId, services = 
   return unknown === undefined ? "" : didYouMean(unknown, known);
 }
 
-/** Returns the connected workers and all services that have logged. */
+/** Returns the names of the connected workers, and of all services that have logged. */
 export async function servicesOf(engine: Worker): Promise<readonly string[]> {
   const connected = await listConnected(engine, { include_internal: true });
   const { facets } = await engine.call<{

@@ -9,15 +9,15 @@ type Caller = Pick<Worker, "call">;
 export type LogQuery = Readonly<Record<string, unknown>>;
 
 const WAIT_MS = 20_000;
-/** Added to the engine's own deadline, in case the engine stops responding. */
+/** Time that is added to the engine's own time limit, in milliseconds, in case that the engine stops responding. */
 const ANSWER_MARGIN_MS = 10_000;
-/** Retry interval while the engine is disconnected. */
+/** Retry interval while the engine is disconnected, in milliseconds. */
 const RETRY_MS = 500;
 const PAGE = 1_000;
 
 export interface Follower {
   readonly query: LogQuery;
-  /** Number of earlier entries to start with, filtered by `query`. */
+  /** Number of earlier entries to show first. They are filtered by `query` too. */
   readonly tail: number;
   readonly signal: AbortSignal;
   show(entries: readonly StoredLog[]): void;
@@ -27,7 +27,7 @@ export interface Follower {
   connection(state: "lost" | "back"): void;
 }
 
-/** Returns the last matching entries, oldest first. */
+/** Returns the last matching entries. The oldest one is the first. */
 export async function lastLogs(engine: Caller, query: LogQuery, limit: number): Promise<LastLogs> {
   return limit === 0 ? { logs: [] } : newest(engine, query, limit);
 }
@@ -38,7 +38,7 @@ interface LastLogs {
   readonly missing?: readonly string[];
 }
 
-/** Also returns the total number of matching entries. */
+/** Like `lastLogs`, but returns the total number of matching entries too. */
 async function newest(engine: Caller, query: LogQuery, limit: number): Promise<LastLogs & { readonly total: number }> {
   const payload = { ...query, limit };
   const { logs, total, missing } = await engine.call<LastLogs & { readonly total: number }>({
@@ -49,8 +49,8 @@ async function newest(engine: Caller, query: LogQuery, limit: number): Promise<L
 }
 
 /**
- * Shows the last entries, then new ones until the signal aborts. After a restart of the engine it continues with what
- * was logged in between, as far as the engine still has it.
+ * Shows the last entries, and then new ones until the signal aborts. After a restart of the engine, it continues with
+ * the entries that were logged in between, if the engine still has them.
  */
 export async function followLogs(engine: Caller, follower: Follower): Promise<void> {
   const { query, tail, signal } = follower;
@@ -58,10 +58,10 @@ export async function followLogs(engine: Caller, follower: Follower): Promise<vo
   const show = (entries: readonly StoredLog[]): void => {
     if (entries.length > 0) follower.show(entries);
   };
-  // Gets the cursor before the last entries, so that entries logged in between arrive twice instead of never.
+  // Get the cursor before the last entries. An entry that is logged in between then arrives twice, instead of never.
   let cursor = (await tailAfter(engine, follower, { waitMs: 0 })).cursor;
   show(seen.added((await lastLogs(engine, query, tail)).logs));
-  // Only the first page after the cursor can repeat entries of the initial list.
+  // Only the first page after the cursor can repeat entries that were shown at the start.
   let mayOverlap = true;
   let isLost = false;
   while (!signal.aborted) {
@@ -106,7 +106,10 @@ async function tailAfter(
   });
 }
 
-/** A cursor is valid for one run of the engine. After a restart, new entries are found by time. */
+/**
+ * Continues after a restart of the engine. A cursor is valid only for one run of the engine, so new entries are found
+ * by their time.
+ */
 async function resumed(engine: Caller, follower: Follower, seen: SeenLogs): Promise<Page> {
   const { cursor } = await tailAfter(engine, follower, { waitMs: 0 });
   const { logs, total } = await newest(engine, { ...follower.query, start_time: seen.latestMs }, PAGE);
@@ -114,7 +117,7 @@ async function resumed(engine: Caller, follower: Follower, seen: SeenLogs): Prom
   return { logs, cursor, dropped: Math.max(0, total - logs.length - shownBefore) };
 }
 
-/** Recently shown entries, to remove duplicates where two pages overlap. */
+/** Entries that were shown recently. They are used to remove duplicates where two pages overlap. */
 class SeenLogs {
   readonly #timesByKey = new Map<string, number>();
   latestMs: number;
@@ -143,7 +146,10 @@ class SeenLogs {
   }
 }
 
-/** Ids grow across restarts of the engine. The time distinguishes ids that repeat after the clock was set back. */
+/**
+ * Returns the key of an entry. It contains the time, because ids repeat if the clock was set back. Otherwise ids
+ * increase across restarts of the engine.
+ */
 function keyOf({ id, timestamp_ms }: StoredLog): string {
   return `${id} ${timestamp_ms}`;
 }

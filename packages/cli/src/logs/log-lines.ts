@@ -44,8 +44,8 @@ function asError(value: unknown): Error | undefined {
 }
 
 /**
- * Formats a log record for the terminal: time of day, level, message, fields as `name=value`. Further lines of the
- * message and the stacks of errors follow below.
+ * Formats a log record for the terminal: time of day, level, message, and fields as `name=value`. Further lines of the
+ * message and stacks of errors are below.
  */
 export function textLine(record: LogRecord, paint: Shell["paint"]): string {
   return `${paint.dim(timeOfDay(record.time))} ${recordText(record, paint)}`;
@@ -75,7 +75,7 @@ export function recordText(record: LogRecord, paint: Shell["paint"]): string {
   return [head, ...more.map((line) => `    ${line}`), ...stacks].join("\n");
 }
 
-/** Formats a stack below its line. Some stacks end with a newline. */
+/** Formats a stack for printing below its line. The trailing newline of some stacks is removed. */
 export function stackLines(stack: string): readonly string[] {
   return stack
     .trimEnd()
@@ -94,7 +94,7 @@ export function printable(value: unknown): string {
   }
 }
 
-/** Escapes control and format characters, including bidirectional ones, as in JSON. */
+/** Escapes control and format characters as in JSON. This includes bidirectional characters. */
 export function escapeUnprintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, jsonEscape);
 }

@@ -1,10 +1,13 @@
-/** Fields with ids that svc generates. Ids in `HIDDEN` are not shown; ids in `TRACE` and `OTHER` are shortened. */
+/**
+ * Names of fields with ids that svc generates. Fields in `HIDDEN` are not shown. Ids in `TRACE` and `OTHER` are
+ * shortened.
+ */
 const HIDDEN: ReadonlySet<string> = new Set(["log_id", "span_id", "spanId"]);
 const TRACE: ReadonlySet<string> = new Set(["trace_id", "traceId"]);
 const OTHER: ReadonlySet<string> = new Set(
   ["invocation", "worker", "trigger", "instance"].flatMap((of) => [`${of}_id`, `${of}Id`]),
 );
-/** Length of a shortened trace id. It is long enough for the commands that take a trace id. */
+/** Length of a shortened trace id. Commands that take a trace id accept an id of this length. */
 const TRACE_CHARACTERS = 12;
 const CHARACTERS = 8;
 const GENERATED = /^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;

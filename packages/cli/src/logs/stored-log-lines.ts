@@ -2,7 +2,7 @@ import type { Shell } from "../shell.ts";
 import { dayAndTime } from "../terminal/times.ts";
 import { escapeUnprintable, printable, stackLines } from "./log-lines.ts";
 
-/** Log entry of the engine's store, as far as commands use it. */
+/** Log entry of the engine's store, with the members that commands use. */
 export interface StoredLog {
   readonly id: string;
   readonly timestamp_ms: number;
@@ -17,7 +17,7 @@ export interface StoredLog {
   readonly node?: string;
 }
 
-/** Attributes that svc adds or that the line shows in another way. */
+/** Attributes that are not shown, because svc adds them or the line shows their content in another way. */
 const HIDDEN = /^(?:svc\.|service\.|log\.|code\.)/;
 const SERVICE_COLORS = ["cyan", "magenta", "blue", "green"] as const;
 
@@ -27,12 +27,12 @@ export function isAddedBySvc(attribute: string): boolean {
 }
 
 const STACK = "exception.stacktrace";
-/** Contained in the stack. */
+/** Attributes that are not shown if there is a stack, because the stack contains them. */
 const IN_STACK = ["exception.type", "exception.message"];
 
 /**
- * Formats a log entry: time, level, service, message, attributes as `name=value`. Further lines of the message and a
- * stack follow below.
+ * Formats a log entry: time, level, service, message, and attributes as `name=value`. Further lines of the message and
+ * a stack are below.
  */
 export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
   const [first = "", ...more] = entry.body.trimEnd().split("\n").map(escapeUnprintable);

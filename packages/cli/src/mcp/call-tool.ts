@@ -11,12 +11,12 @@ export interface ToolCall {
 }
 
 /**
- * Calls the function and returns its result as unchanged JSON text and as structured content, or its error as the
- * tool's error. Rejects only for bugs in svc.
+ * Calls the function. Returns its result as unchanged JSON text and as structured content, or its error as the error of
+ * the tool. Rejects only because of bugs in svc.
  */
 export async function callTool(engine: Worker, { tool, input, timeoutMs, signal }: ToolCall): Promise<CallToolResult> {
   try {
-    // Fails at once instead of waiting for a reconnect, because the agent no longer expects the call later.
+    // Fail now instead of waiting for a reconnect: the agent would not expect that the function runs later.
     if (engine.connectionState !== "connected") throw notCalled(tool.functionId);
     const payload = JSON.stringify(tool.input.payloadOf(input) ?? null);
     const text = await engine.callJson({ function_id: tool.functionId, payload, timeoutMs, signal });
@@ -37,15 +37,17 @@ function notCalled(functionId: string): CallError {
   return new CallError("disconnected", message, { details: { function_id: functionId, executed: "no" } });
 }
 
-/** Clients reject a result that does not match the tool's output schema, so it is reported as an error of the tool. */
+/**
+ * Returns an error for a result that does not match the tool's output schema, because clients would reject that result.
+ */
 function resultRefused(tool: FunctionTool, text: string, problem: string): CallToolResult {
   const message = `the function ${tool.functionId} ran, but its result does not match its response_format: ${problem}`;
   return failed(tool, message, { result: JSON.parse(text) as unknown });
 }
 
 /**
- * Returns an error of the tool with further facts: as structured content, or as text if the tool has an output schema,
- * because clients check structured content of errors against it too.
+ * Returns an error of the tool with further facts. They are structured content, unless the tool has an output schema.
+ * They are text then, because clients check the structured content of errors against the schema too.
  */
 function failed(tool: FunctionTool, message: string, facts: Record<string, unknown>): CallToolResult {
   const text = { type: "text", text: message } as const;

@@ -4,14 +4,14 @@ import type { Worker } from "@svc-runtime/sdk";
 import { callTool } from "./call-tool.ts";
 import type { ToolCatalog } from "./tool-catalog.ts";
 
-/** Interval of progress notifications during a long call. */
+/** Interval of progress notifications during a long call, in milliseconds. */
 const PROGRESS_EVERY_MS = 1_000;
 
 export interface McpParts {
   readonly engine: Worker;
   readonly catalog: ToolCatalog;
   readonly version: string;
-  /** Timeout of each call in milliseconds. Undefined uses the function's own. */
+  /** Timeout of each call, in milliseconds. Undefined: the function's own timeout applies. */
   readonly timeoutMs: number | undefined;
   /** Called for errors that are not part of a response. */
   onProblem(error: unknown): void;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 const MAX_SESSIONS = 32;
-/** A client that returns after this must start a new session. */
+/** Maximum idle time of a session, in milliseconds. A client that returns later must start a new session. */
 const IDLE_TIMEOUT_MS = 60 * 60_000;
 
 export interface McpSession {
@@ -15,8 +15,8 @@ interface Usage {
 }
 
 /**
- * The sessions of all clients. A session with an open request is kept. When there are too many, the least recently used
- * idle session is closed.
+ * The sessions of all clients. A session with an open request is never closed here. If there are too many sessions, the
+ * least recently used idle session is closed.
  */
 export class McpSessions {
   readonly #uses = new Map<McpSession, Usage>();

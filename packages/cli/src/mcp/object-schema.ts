@@ -1,16 +1,19 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A format as the schema of an object. */
+/** A format that was converted to the schema of an object. */
 export interface ObjectSchema {
   readonly schema: { readonly type: "object" } & Schema;
-  /** True if the object holds the value as its only member. */
+  /** True if the format was not an object. The value is then the only member of the object. */
   readonly isWrapped: boolean;
 }
 
-/** Formats come from any worker and may be nested without limit. */
+/** Maximum depth of a format. It is limited because formats come from workers and may be nested without limit. */
 const MAX_DEPTH = 64;
 
-/** Returns the schema of an object for a format. A format of something else becomes the object's `member`. */
+/**
+ * Returns the schema of an object for a format. If the format is not an object, the value becomes the object's member
+ * `member`.
+ */
 export function objectSchema(format: unknown, member: string): ObjectSchema {
   const schema = isSchema(format) ? resolveRef(format) : undefined;
   if (schema?.type === "object") return { schema: { ...schema, type: "object" }, isWrapped: false };
@@ -25,7 +28,10 @@ export function objectSchema(format: unknown, member: string): ObjectSchema {
   };
 }
 
-/** Resolves a format that is only a `$ref` to one of its own definitions, as generators write them. */
+/**
+ * Resolves a format that consists only of a `$ref` to one of its own definitions. Some schema generators write such
+ * formats.
+ */
 function resolveRef(format: Schema): Schema {
   const [, group, name] =
     /^#\/(\$defs|definitions)\/([^/]+)$/.exec(typeof format.$ref === "string" ? format.$ref : "") ?? [];
@@ -36,7 +42,7 @@ function resolveRef(format: Schema): Schema {
   return isSchema(target) ? { ...target, [group]: definitions } : format;
 }
 
-/** Rewrites references that start at the root, because the format is no longer the root. */
+/** Rewrites references that start at the root of the format, because the format is no longer the root of the schema. */
 function withMovedRefs(node: unknown, place: { readonly member: string; readonly depth: number }): unknown {
   const { member, depth } = place;
   if (depth > MAX_DEPTH) return {};

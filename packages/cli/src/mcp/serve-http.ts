@@ -11,7 +11,7 @@ const IDLE_CHECK_INTERVAL_MS = 60_000;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export interface McpHttpOptions {
-  /** 0 picks a free port. */
+  /** Port to listen on. 0 picks a free port. */
   readonly port: number;
   readonly token: string;
 }
@@ -57,7 +57,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     await sessions.handle(session, request, response);
   }
 
-  /** Starts a session. The transport rejects the first request if it is not an initialisation. */
+  /** Starts a session. The transport rejects the first request if it does not initialise a session. */
   async function begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const server = mcpServer(parts);
     const transport = new StreamableHTTPServerTransport({
@@ -76,7 +76,8 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     };
     await server.connect(transport as Transport);
     try {
-      // There must be no await between `makeRoom` and `handle`, or another request could take the place in between.
+      // There must be no await between `makeRoom` and `handle`. Otherwise another request could take the free place in
+      // between.
       if (sessions.makeRoom()) await sessions.handle(session, request, response);
       else refuse(response, 503, "all sessions are busy; close one or try again later");
     } finally {

@@ -24,7 +24,10 @@ export class ToolCatalog {
   readonly #names = new ToolNames();
   readonly #listeners = new Set<() => void>();
   #tools: ReadonlyMap<string, FunctionTool> = new Map();
-  /** Compiled outputs by the JSON of their format. Cached, because most formats do not change between refreshes. */
+  /**
+   * Compiled outputs, by the JSON of their format. They are cached because most formats do not change between two
+   * refreshes.
+   */
   #outputs: ReadonlyMap<string, ToolOutput> = new Map();
   #text = "";
   #current: Promise<void> = Promise.resolve();
@@ -115,7 +118,9 @@ export class ToolCatalog {
   }
 }
 
-/** Returns the JSON of a function's response format, or `null` as JSON if its workers declare different formats. */
+/**
+ * Returns the JSON of a function's response format. Returns the JSON `null` if its workers declare different formats.
+ */
 function outputKeyOf({ response_format, formats_differ }: FunctionRow): string {
   return JSON.stringify(formats_differ === true ? null : (response_format ?? null));
 }

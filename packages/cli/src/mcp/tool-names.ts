@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** Limits of model providers: 64 characters, only letters, digits, `_` and `-`. */
+/** Maximum length of a tool name, in characters. Model providers allow 64, and only letters, digits, `_` and `-`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
 /**
- * Maps function ids to tool names: `math::add` becomes `math__add`. Duplicate and long names get a suffix, a hash of
- * the id.
+ * Maps function ids to tool names: `math::add` becomes `math__add`. If a name is too long or already used, it gets a
+ * hash of the id as a suffix.
  */
 export class ToolNames {
   #names: ReadonlyMap<string, string> = new Map();

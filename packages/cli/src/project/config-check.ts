@@ -7,7 +7,7 @@ import type { Shell } from "../shell.ts";
 export interface ConfigFinding {
   /** Path of the file as shown in messages. */
   readonly file: string;
-  /** 1-based. Null if the finding concerns the whole file. */
+  /** Line number, from 1. Null if the finding concerns the whole file. */
   readonly line: number | null;
   readonly column: number | null;
   readonly key: string | null;
@@ -15,7 +15,7 @@ export interface ConfigFinding {
 }
 
 export interface ConfigReport {
-  /** Absolute path. */
+  /** Absolute path of the config file. */
   readonly file: string;
   /** Undefined if there are problems. */
   readonly config: LoadedConfig | undefined;
@@ -24,7 +24,8 @@ export interface ConfigReport {
 }
 
 /**
- * Validates a config file as the engine does at startup, and the manifests of its workers. Starts and changes nothing.
+ * Validates a config file like the engine at startup, and the manifests of its workers. Does not start or change
+ * anything.
  */
 export async function checkConfig(
   shell: Pick<Shell, "cwd" | "env">,
@@ -55,7 +56,7 @@ export async function checkConfig(
         message,
       }),
     );
-    // Checks the manifests too, so that the report also has the problems of the workers.
+    // Check the manifests too, so that the report contains the problems of the workers as well.
     const folders = [...new Map(error.folders.map((folder) => [folder.path, folder])).values()];
     const manifests = await Promise.all(folders.map((folder) => manifestFindings(shell, folder)));
     return {

@@ -7,9 +7,9 @@ const DEFAULT_DATA_DIR = ".svc/data";
 /** One entry of the config file. */
 export interface ListedEntry {
   readonly name: string;
-  /** `command` is a command of an svc-exec block, which has no entry of its own. */
+  /** `command` is a command of an svc-exec block. Such a command has no entry of its own. */
   readonly kind: "local" | "module" | "command";
-  /** Absolute path of a local worker's folder. */
+  /** Absolute path of a local worker's folder; undefined for others. */
   readonly folder: string | undefined;
   /** Names of the entries that must be ready before this one. */
   readonly dependsOn: readonly string[];
@@ -17,7 +17,7 @@ export interface ListedEntry {
 
 /**
  * Returns the entries under `workers:` and `modules:` and the commands of svc-exec, by name. Empty if the file is
- * missing or malformed: the code that edits the file next reports that.
+ * missing or malformed. No error is reported here, because the code that edits the file next reports it.
  */
 export function listedEntries(configFile: string): ReadonlyMap<string, ListedEntry> {
   const document = parseDocument(readIfThere(configFile));
@@ -60,7 +60,9 @@ function dependsOnOf(entry: YAMLMap): readonly string[] {
     : [];
 }
 
-/** Returns the port of the workers' listener with variables replaced, or undefined if the file has no valid one. */
+/**
+ * Returns the port of the workers' listener, with variables replaced. Returns undefined if the file has no valid port.
+ */
 export function listedBridgePort(
   configFile: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -71,14 +73,16 @@ export function listedBridgePort(
   return typeof port === "number" && Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
 }
 
-/** Returns the absolute path of the data folder, or of the default one. */
+/** Returns the absolute path of the data folder. If the file does not set it, returns the default. */
 export function listedDataDir(configFile: string, env: Readonly<Record<string, string | undefined>>): string {
   const written = parseDocument(readIfThere(configFile)).getIn(["engine", "data_dir"]);
   const path = wholeVariable(written, env) ?? written;
   return resolve(dirname(configFile), typeof path === "string" && path !== "" ? path : DEFAULT_DATA_DIR);
 }
 
-/** Returns the value of a string that is one variable, e.g. `${PORT:4000}`, otherwise undefined. */
+/**
+ * Returns the value of a text that consists of exactly one variable, e.g. `${PORT:4000}`. Returns undefined for others.
+ */
 function wholeVariable(written: unknown, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const variable = typeof written === "string" ? /^\$\{([A-Za-z_]\w*)(?::([^}]*))?\}$/.exec(written) : null;
   return variable === null ? undefined : (env[variable[1] ?? ""] ?? variable[2] ?? "");

@@ -5,11 +5,11 @@ import { type EngineAddress, noEngine, projectConfigFile } from "../engine/engin
 import { CommandFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
 
-/** The config file that a command edits, and the base of its relative paths. */
+/** The config file that a command edits, and the folder to which its relative paths refer. */
 export interface Project {
   readonly configFile: string;
   readonly dir: string;
-  /** The config file in messages: the name only if it is in the working directory. */
+  /** The config file as shown in messages. It is only the file's name if the file is in the working directory. */
   readonly shownConfig: string;
 }
 
@@ -20,7 +20,8 @@ interface Found {
 }
 
 /**
- * Returns the project of a running engine. Throws if it belongs to another project or its file is on another machine.
+ * Returns the project of a running engine. Throws if the engine belongs to another project, or its config file is on
+ * another machine.
  */
 export async function projectOfEngine(shell: Shell, worker: Worker, found: Found): Promise<Project> {
   const configFile = await requireOwnEngine(shell, worker, found);
@@ -36,8 +37,9 @@ export async function projectOfEngine(shell: Shell, worker: Worker, found: Found
 }
 
 /**
- * Returns the config file of the engine. Throws if it is not this project's, unless the user gave the engine's address:
- * two projects on one machine share the default port, and a command must not change the wrong engine.
+ * Returns the config file of the engine. Throws if it is not the file of this project, unless the user gave the
+ * engine's address. Reason: two projects on one machine have the same default port, and a command must not change the
+ * wrong engine.
  */
 export async function requireOwnEngine(shell: Shell, worker: Worker, { address, config }: Found): Promise<string> {
   const { engineFile, projectFile } = await configFiles(shell, worker, config);
@@ -89,19 +91,21 @@ export function isSameFile(a: string, b: string): boolean {
   return a === b || realPath(a) === realPath(b);
 }
 
-/** Resolves links; a missing path is returned unchanged. */
+/** Resolves symbolic links. A missing path is returned unchanged. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Returns the local project when no engine runs. Throws (exit 3) if there is none. */
+/**
+ * Returns the project of the config file, for the case that no engine runs. Throws (exit 3) if there is no config file.
+ */
 export function localProject(
   shell: Shell,
   address: EngineAddress,
   options: { readonly config?: string | undefined; readonly problem: string },
 ): Project {
   const configFile = projectConfigFile(shell, options.config);
-  // A wrong --url is a mistake and must not edit another project's file.
+  // A wrong --url is a mistake of the user. The command must not edit the config file of another project then.
   if (!existsSync(configFile) || (address.from === "--url" && options.config === undefined))
     throw noEngine(address, options.problem);
   return project(shell, configFile);

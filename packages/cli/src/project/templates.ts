@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 
 const TEMPLATE_FILE = "template.json";
 
-/** The package's folder. Templates and assets are beside `src` and `dist`. */
+/** Folder of this package. The templates and assets are in it, beside `src` and `dist`. */
 const packageDir = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface TemplateSource {
-  /** Contains one folder per template. */
+  /** Folder with one folder for each template. */
   readonly templatesDir: string;
-  /** Contains the built SDK packages, which a project gets as `sdk/`. */
+  /** Folder with the built SDK packages. They are copied to `sdk/` in a project. */
   readonly assetsDir: string;
 }
 
@@ -35,7 +35,7 @@ export interface TemplateFile {
   readonly to: string;
 }
 
-/** Templates for new users first. */
+/** Order of the templates. Templates for new users come first. */
 const ORDER: readonly string[] = ["quickstart", "typescript", "python", "blank"];
 
 /** Returns all templates. */
@@ -55,8 +55,8 @@ async function readTemplate(source: TemplateSource, name: string): Promise<Templ
 }
 
 /**
- * Returns the files of a template. `gitignore` becomes `.gitignore`, because npm omits files named `.gitignore` from
- * packages.
+ * Returns the files of a template. A file named `gitignore` becomes `.gitignore`, because npm omits files named
+ * `.gitignore` from packages.
  */
 export async function templateFiles(source: TemplateSource, template: string): Promise<readonly TemplateFile[]> {
   const root = join(source.templatesDir, template);
@@ -81,7 +81,7 @@ export async function sdkFiles(source: TemplateSource): Promise<readonly Templat
 
 export type Written = "created" | "replaced" | "same" | "kept";
 
-/** Writes one file. `existing` decides about an existing file with other content. */
+/** Writes one file. If the file exists with other content, `existing` decides whether it is kept or replaced. */
 export async function placeFile(
   file: TemplateFile,
   projectDir: string,
@@ -108,8 +108,8 @@ async function filesBelow(dir: string): Promise<string[]> {
     .sort();
 }
 
-// Files that running a template in place creates. The path is relative, because the package itself may be below such a
-// folder.
+// Files that are created when a template is run in its own folder. Relative paths are tested, because the package
+// itself may be in a folder with one of these names.
 const GENERATED = /(?:^|[\\/])(?:node_modules|\.venv|__pycache__|\.pytest_cache|\.svc)[\\/]/;
 
 async function isFile(path: string): Promise<boolean> {

@@ -6,13 +6,15 @@ import { formatDuration } from "../terminal/progress.ts";
 import { table } from "../terminal/table.ts";
 import { ago } from "../terminal/times.ts";
 
-/** A job as `queue::peek` returns it. `shown`: its data, of a done job its result, on one line with secrets masked. */
+/**
+ * A job as returned by `queue::peek`. `shown` is its data on one line, with secrets masked; for a done job its result.
+ */
 type Job = (QueueJob | DoneJob) & { readonly shown: string };
 
-/** Reads the result of `queue::peek`. */
+/** Reads the jobs from the result of `queue::peek`. */
 export function readJobs(json: string): { readonly jobs: readonly Job[]; readonly cursor: string | null } {
   const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly Job[]; readonly cursor: string | null };
-  // Reads the data from the text, because JSON.parse would round large numbers.
+  // Take the data from the text, because JSON.parse would round large numbers.
   const shown = elementTexts(memberTexts(json).get("jobs") ?? "[]").map((job) => {
     const members = memberTexts(job);
     return maskJson(formatJson(members.get("data") ?? members.get("result") ?? "", "line"));
@@ -20,7 +22,7 @@ export function readJobs(json: string): { readonly jobs: readonly Job[]; readonl
   return { jobs: jobs.map((job, index) => ({ ...job, shown: shown[index] ?? "" })), cursor };
 }
 
-/** Heads of the columns that depend on the state: the time, what else is known, and the data. */
+/** Headings of the columns that depend on the state: the time, one more fact for some states, and the data. */
 const HEADS: Readonly<Record<ListedJobState, readonly [time: string, ...string[]]>> = {
   waiting: ["ADDED", "DATA"],
   active: ["ADDED", "PROGRESS", "DATA"],
@@ -29,7 +31,7 @@ const HEADS: Readonly<Record<ListedJobState, readonly [time: string, ...string[]
   done: ["ENDED", "TOOK", "RESULT"],
 };
 
-/** Returns the jobs as a table. `columns`: width of the terminal. */
+/** Returns the jobs as a table. `columns` is the width of the terminal. */
 export function jobTable(jobs: readonly Job[], state: ListedJobState, columns: number | undefined): string {
   const hasReasons = jobs.some((job) => reasonOf(job) !== "");
   const heads = ["JOB", "FUNCTION", "FAILED", ...HEADS[state], ...(hasReasons ? ["REASON"] : [])];

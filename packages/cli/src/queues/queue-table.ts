@@ -3,7 +3,7 @@ import { outPaint } from "../terminal/colors.ts";
 import { table } from "../terminal/table.ts";
 import type { QueueCounts } from "./queues.ts";
 
-/** Returns the counts of queues as a table, with the reasons why jobs wait below it. */
+/** Returns the job counts of queues as a table. The reasons why jobs wait are below it. */
 export function queueTable(queues: readonly QueueCounts[], shell: Shell): string {
   const paint = outPaint(shell);
   const style = (cell: string, { head }: { readonly head: string }): string =>

@@ -4,7 +4,7 @@ import { didYouMean } from "../did-you-mean.ts";
 import { codeOf } from "../engine/engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 
-/** Job counts of a queue, as far as commands use them. */
+/** Job counts of a queue, with the members that commands use. */
 export type QueueCounts = Omit<QueueStats, "bytes" | "added" | "died" | "expired" | "cancelled" | "kept">;
 
 export const LIST_QUEUES = "queue::list";

@@ -2,7 +2,7 @@ import pc from "picocolors";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns colours for standard output. They do nothing if it is not a terminal or NO_COLOR is set. */
+/** Returns colours for standard output. They have no effect if it is not a terminal or NO_COLOR is set. */
 export function outPaint(shell: {
   readonly env: Environment;
   readonly outColumns: number | undefined;
@@ -10,7 +10,10 @@ export function outPaint(shell: {
   return pc.createColors(wantsColor(shell.env, shell.outColumns !== undefined));
 }
 
-/** Returns true if colours are wanted: on a terminal, unless NO_COLOR is set, or if FORCE_COLOR is set. */
+/**
+ * Returns true if output shall have colours. NO_COLOR turns them off. FORCE_COLOR turns them on. Without both, they are
+ * on for a terminal.
+ */
 export function wantsColor(env: Environment, isTerminal: boolean): boolean {
   if ((env.NO_COLOR ?? "") !== "") return false;
   if ((env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0") return true;

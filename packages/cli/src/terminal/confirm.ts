@@ -2,8 +2,8 @@ import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
 
 /**
- * Asks for confirmation unless `--yes` is given. Without a terminal, `--yes` is required (exit 2). Any answer other
- * than yes ends the command with exit 1.
+ * Asks for confirmation unless `--yes` is given. Without a terminal, `--yes` is required (exit 2). If the answer is not
+ * yes, throws, so that the command ends with exit 1.
  */
 export async function confirm(
   shell: Shell,

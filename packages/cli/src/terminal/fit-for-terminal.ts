@@ -10,8 +10,8 @@ const OTHER_SEQUENCES = new RegExp(
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 /**
- * Cleans a line of a worker's output for a shared terminal. Keeps colours if wanted, and removes everything that moves
- * the cursor, clears the screen or renames the window.
+ * Prepares a line of a worker's output for a terminal that several sources share. Keeps colours if `colours` is true.
+ * Removes everything that moves the cursor, clears the screen or renames the window.
  */
 export function fitForTerminal(line: string, { colours }: { readonly colours: boolean }): string {
   const pieces: string[] = [];

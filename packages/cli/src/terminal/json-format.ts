@@ -1,11 +1,11 @@
 import { endOfToken, jsonEscape, skipSpace } from "@svc-runtime/protocol/json-text";
 
-/** Control and bidirectional characters that JSON.stringify does not escape but a terminal interprets. */
+/** Control and bidirectional characters that JSON.stringify does not escape, although a terminal interprets them. */
 const CONTROL_CHARACTERS = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
 /**
- * Formats JSON text on one line or indented by 2, like JSON.stringify, but keeps every number as written, because
- * parsing would round it. Removes needless string escapes and escapes terminal control characters. `json` must be valid
+ * Formats JSON text on one line or indented by 2, like JSON.stringify. But it keeps every number as written, because
+ * parsing would round it. Removes unnecessary escapes from strings and escapes control characters. `json` must be valid
  * JSON.
  */
 export function formatJson(json: string, style: "line" | "indented"): string {
@@ -30,13 +30,13 @@ export function formatJson(json: string, style: "line" | "indented"): string {
   return parts.join("");
 }
 
-/** Formats JSON on one line, or indented if the line is wider than the terminal. */
+/** Formats JSON on one line. If the line is wider than the terminal, formats it indented. */
 export function formatResult(json: string, columns: number | undefined): string {
   const line = formatJson(json, "line");
   return columns !== undefined && line.length > columns ? formatJson(json, "indented") : line;
 }
 
-/** Normalises the escapes of a string token. */
+/** Returns the token as written to the output. The escapes of a string are normalised. */
 function writtenToken(token: string): string {
   if (!token.startsWith('"')) return token;
   return (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token).replaceAll(CONTROL_CHARACTERS, jsonEscape);

@@ -4,13 +4,16 @@ import type { Shell } from "../shell.ts";
 import { outPaint } from "./colors.ts";
 
 const ESCAPE = "\u001b";
-/** Switches to the alternate screen, so that the previous content comes back later, and turns off line wrapping. */
+/**
+ * Switches to the alternate screen, so that the previous content can be restored later. Hides the cursor and turns off
+ * line wrapping.
+ */
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l${ESCAPE}[?7l`;
 const LEAVE = `${ESCAPE}[?7h${ESCAPE}[?25h${ESCAPE}[?1049l`;
 const HOME = `${ESCAPE}[H`;
 const TO_LINE_END = `${ESCAPE}[K`;
 const TO_SCREEN_END = `${ESCAPE}[J`;
-/** Used if the number of rows is unknown. */
+/** Number of rows that is assumed if it is unknown. */
 const DEFAULT_ROWS = 24;
 const POLL_INTERVAL_MS = 1_000;
 
@@ -39,7 +42,10 @@ export class LiveScreen {
   }
 }
 
-/** Shows a page of the engine, read every second, until the user stops it. The last page stays on the terminal. */
+/**
+ * Shows a page until the user stops it. The page is read from the engine every second. The last page stays on the
+ * terminal.
+ */
 export async function watchPage(shell: Shell, read: () => Promise<readonly string[]>): Promise<void> {
   const paint = outPaint(shell);
   let page = await read();

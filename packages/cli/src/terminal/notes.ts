@@ -2,7 +2,8 @@ import { escapeUnprintableLines } from "../logs/log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { headed, inWholeWords } from "./word-wrap.ts";
 
-// Prints notes for the user on standard error, wrapped at words, with control characters escaped.
+// Functions that print notes for the user on standard error. The text is wrapped at words, and control characters are
+// escaped.
 
 type Notes = Pick<Shell, "note" | "noteColumns" | "paint">;
 
@@ -11,7 +12,7 @@ export function say(shell: Omit<Notes, "paint">, text: string): void {
   shell.note(`${inWholeWords(escapeUnprintableLines(text), shell.noteColumns).join("\n")}\n`);
 }
 
-/** Prints a note after a heading, which may be coloured, e.g. `Ready:`. */
+/** Prints a note after a heading, e.g. `Ready:`. The heading may contain colours. */
 export function sayBehind(shell: Omit<Notes, "paint">, head: string, text: string): void {
   shell.note(`${headed(head, escapeUnprintableLines(text), shell.noteColumns).join("\n")}\n`);
 }
@@ -24,7 +25,7 @@ export function sayWarning(shell: Notes, text: string): void {
   sayBehind(shell, shell.paint.yellow("warning:"), text);
 }
 
-/** Prints the first line of the reason for the status of a listed item. */
+/** Prints the first line of the reason for a listed item's status. */
 export function sayReason(shell: Notes, what: string, reason: string): void {
   const [first = ""] = reason.split("\n", 1);
   sayNote(shell, `${what}: ${first}`);

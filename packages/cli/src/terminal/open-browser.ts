@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import type { Shell } from "../shell.ts";
 
-/** Returns the command that opens an address in the user's browser, or undefined without a screen. */
+/**
+ * Returns the command that opens an address in the user's browser. Returns undefined if the user probably has no screen
+ * here.
+ */
 export function browserCommand(
   address: string,
   shell: Pick<Shell, "env" | "noteColumns">,

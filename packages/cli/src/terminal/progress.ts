@@ -3,7 +3,10 @@ import type { Shell } from "../shell.ts";
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
-/** The terminal prints this after the line. It must fit on the line, otherwise clearing does not remove it. */
+/**
+ * Text that the terminal prints after the line when the user presses Ctrl-C. The line must leave space for it: clearing
+ * removes only one line.
+ */
 const INTERRUPT = "^C";
 
 /** Progress display of a slow step. */
@@ -15,8 +18,8 @@ export interface Progress {
 }
 
 /**
- * Shows that a step is running: on a terminal a line with a spinner, seconds and the latest output, otherwise plain
- * lines.
+ * Shows that a step is running. On a terminal it shows one line with a spinner, the seconds and the latest output;
+ * otherwise plain lines.
  */
 export function showProgress(shell: Shell, title: string): Progress {
   if (shell.noteColumns === undefined) {

@@ -3,15 +3,17 @@ import { clipped, padded, widest } from "./text-width.ts";
 import { wrapped } from "./word-wrap.ts";
 
 export interface TableOptions {
-  /** Columns of the terminal. The widest columns of a wider table are shortened. Undefined: nothing is shortened. */
+  /**
+   * Columns of the terminal. If the table is wider, its widest columns are shortened. Undefined: nothing is shortened.
+   */
   readonly columns?: number | undefined;
-  /** Headings of columns that are never shortened: names, ids, states. */
+  /** Headings of columns that are never shortened, e.g. names, ids and states. */
   readonly whole?: readonly string[];
-  /** Headings of columns that are shortened first, and omitted if that is not enough. */
+  /** Headings of columns that are shortened first. They are omitted if shortening is not enough. */
   readonly first?: readonly string[];
-  /** Heading of the column that is printed below each row if the terminal is too narrow. */
+  /** Heading of the column that is printed below each row if the table does not fit. */
   readonly below?: string;
-  /** Colours a padded cell. */
+  /** Returns a cell with colours. The cell is already padded. */
   readonly style?: (cell: string, place: { readonly row: number; readonly head: string }) => string;
 }
 
@@ -62,7 +64,10 @@ function widthOf(columns: readonly Column[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0) + GAP.length * (columns.length - 1);
 }
 
-/** Shortens the `first` columns, then the others, widest first. Omits `first` columns if it must. */
+/**
+ * Shortens the `first` columns, then the others, beginning with the widest. If that is not enough, omits `first`
+ * columns.
+ */
 function fitted(all: readonly Column[], columns: number, { whole = [], first = [] }: TableOptions): readonly Column[] {
   const shortened = narrowed(
     narrowed(all, columns, ({ head }) => first.includes(head)),
@@ -71,11 +76,11 @@ function fitted(all: readonly Column[], columns: number, { whole = [], first = [
   );
   let kept = shortened;
   for (const head of first) if (widthOf(kept) > columns) kept = kept.filter((column) => column.head !== head);
-  // Omitting a column may free more space than needed.
+  // Widen the remaining columns, because omitting a column may free more space than needed.
   return kept.length === shortened.length ? kept : widened(kept, all, columns);
 }
 
-/** Shortens the widest of the allowed columns step by step until all fit. */
+/** Shortens the widest of the columns that may shrink, step by step, until all columns fit. */
 function narrowed(all: readonly Column[], columns: number, canShrink: (column: Column) => boolean): readonly Column[] {
   const result = [...all];
   for (let excess = widthOf(all) - columns; excess > 0; excess -= 1) {
@@ -90,7 +95,7 @@ function narrowed(all: readonly Column[], columns: number, canShrink: (column: C
   return result;
 }
 
-/** Distributes free space to shortened columns. */
+/** Distributes the free space to columns that were shortened. */
 function widened(kept: readonly Column[], all: readonly Column[], columns: number): readonly Column[] {
   let room = columns - widthOf(kept);
   return kept.map((column) => {
@@ -102,7 +107,7 @@ function widened(kept: readonly Column[], all: readonly Column[], columns: numbe
 }
 
 const INDENT = "    ";
-/** Maximum lines below a row; --json prints everything. */
+/** Maximum number of lines below a row. `--json` prints everything. */
 const LINES_BELOW = 3;
 
 function linesBelow(text: string, columns: number | undefined): readonly string[] {

@@ -1,11 +1,14 @@
 import stringWidth from "string-width";
 
-/** Returns the columns that the text occupies on a terminal. Escape sequences occupy none, East Asian characters and emoji two. */
+/**
+ * Returns the number of columns that the text occupies on a terminal. Escape sequences have no width. East Asian
+ * characters and emoji have two columns.
+ */
 export function textWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** Returns the columns of the widest text, at least `minimum`. */
+/** Returns the width of the widest text in columns, but at least `minimum`. */
 export function widest(texts: Iterable<string>, minimum = 0): number {
   let width = minimum;
   for (const text of texts) width = Math.max(width, textWidth(text));
@@ -20,8 +23,8 @@ export function padded(text: string, width: number): string {
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
- * Returns the text if it fits into `width` columns, otherwise its beginning and "…". The text must not contain escape
- * sequences.
+ * Returns the text if it fits into `width` columns. Otherwise returns its beginning and "…". The text must not contain
+ * escape sequences.
  */
 export function clipped(text: string, width: number): string {
   if (textWidth(text) <= width) return text;

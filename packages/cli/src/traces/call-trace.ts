@@ -6,17 +6,20 @@ import { sayNote } from "../terminal/notes.ts";
 import { drawTrace } from "./draw-trace.ts";
 import { type Spans, spansOf } from "./traces.ts";
 
-/** Maximum wait for spans: workers send their own spans shortly after the call. */
+/**
+ * Maximum time to wait for spans, in milliseconds. The wait is needed because workers send their spans shortly after
+ * the call.
+ */
 const MAX_WAIT_MS = 2_000;
 const POLL_INTERVAL_MS = 100;
-/** A trace counts as complete if no span arrives for this long. */
+/** A trace is considered complete if no span arrives for this time, in milliseconds. */
 const SETTLED_MS = 400;
 
 type Caller = Pick<Worker, "id" | "call" | "connectionState">;
 
 /**
- * Prints the trace of a call that this connection made, on standard error. If the trace is not available, prints a note
- * instead of failing, because the call itself succeeded or failed on its own.
+ * Prints the trace of a call that was made over this connection, on standard error. If the trace is not available,
+ * prints a note and does not fail, because the result of the call does not depend on it.
  */
 export async function printTraceOfCall(shell: Shell, engine: Caller, functionId: string): Promise<void> {
   try {
@@ -44,7 +47,9 @@ async function printTrace(shell: Shell, engine: Caller, functionId: string): Pro
   shell.note(`\n${drawTrace(traceId, spans, { columns: shell.noteColumns, paint: shell.paint })}`);
 }
 
-/** Filters by caller, because other clients may have called the function meanwhile. */
+/**
+ * Returns the trace id of the call. Filters by caller, because other clients may have called the function meanwhile.
+ */
 async function traceOfCall(engine: Caller, functionId: string): Promise<string | undefined> {
   const payload = { caller: engine.id, function_id: functionId, include_internal: true, limit: 1 };
   const { invocations } = await engine.call<{ readonly invocations: readonly { readonly trace_id: string }[] }>({

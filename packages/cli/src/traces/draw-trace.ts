@@ -9,13 +9,13 @@ const MIN_BAR = 8;
 const MAX_BAR = 40;
 const MAX_NAME = 60;
 const MAX_SERVICE = 20;
-/** Deeper spans are drawn at this depth, so that names stay readable. */
+/** Maximum depth of the tree on the screen. Deeper spans are drawn at this depth, so that names stay readable. */
 const MAX_DRAWN_DEPTH = 12;
 const NANOS_PER_MS = 1e6;
 
 interface Row {
   readonly span: Span;
-  /** Tree lines before the name. */
+  /** Tree lines that are drawn before the name. */
   readonly branch: string;
 }
 
@@ -42,7 +42,7 @@ export function drawTrace(
   return `${[head.join("  "), ...lines, ...more].join("\n")}\n`;
 }
 
-/** Names the engine of each span after its service if there are several. */
+/** Adds the name of its engine to the service of each span. Does nothing if all spans are from the same engine. */
 function withNodes(spans: readonly Span[]): readonly Span[] {
   if (spans.every(({ node }) => node === spans[0]?.node)) return spans;
   return spans.map((span) =>
@@ -50,7 +50,7 @@ function withNodes(spans: readonly Span[]): readonly Span[] {
   );
 }
 
-/** Iterative, because a trace may be thousands of spans deep. */
+/** Returns the rows of a tree. Uses a loop and no recursion, because a trace may be thousands of spans deep. */
 function rowsOf(root: SpanTree): readonly Row[] {
   const rows: Row[] = [];
   const waiting: {
@@ -128,7 +128,7 @@ function lineOf(
   return `${line}\n${indent}${paint.red(clipped(escapeUnprintable(span.status_description), Math.max(20, columns - indent.length)))}`;
 }
 
-/** Draws the time of the span within the trace, at least one character. */
+/** Draws the time of the span within the trace. The bar has at least one character. */
 function barOf(span: Span, { fromMs, toMs }: Scale, width: number): string {
   const whole = Math.max(toMs - fromMs, Number.MIN_VALUE);
   const at = (ms: number): number => Math.round(((ms - fromMs) / whole) * width);
@@ -137,7 +137,7 @@ function barOf(span: Span, { fromMs, toMs }: Scale, width: number): string {
   return `${" ".repeat(from)}${"█".repeat(to - from)}${" ".repeat(width - to)}`;
 }
 
-/** Formats a duration: `0.42 ms`, `12.3 ms`, then as `formatDuration`. */
+/** Formats a duration: `0.42 ms`, `12.3 ms`. Durations from 100 ms on are formatted by `formatDuration`. */
 export function precise(ms: number): string {
   if (ms < 10) return `${ms.toFixed(2)} ms`;
   return ms < 100 ? `${ms.toFixed(1)} ms` : formatDuration(ms);
@@ -151,7 +151,10 @@ function endMs(span: Span): number | undefined {
   return span.end_time_unix_nano_text === null ? undefined : millis(span.end_time_unix_nano_text);
 }
 
-/** Converts nanoseconds since 1970 to fractional milliseconds. The lost digits are too small to be drawn. */
+/**
+ * Converts nanoseconds since 1970 to fractional milliseconds. Some digits are lost, but they are too small to be
+ * visible.
+ */
 function millis(nanos: string): number {
   return Number(nanos) / NANOS_PER_MS;
 }

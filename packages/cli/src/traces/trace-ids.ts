@@ -13,11 +13,11 @@ export interface TraceRow {
   readonly duration_ms: number | null;
   readonly span_count: number;
   readonly error_count: number;
-  /** Engines of the cluster that have spans of it. */
+  /** Engines of the cluster that have spans of the trace. */
   readonly nodes?: readonly string[];
 }
 
-/** Which engines of a cluster an answer is merged from. Absent without a cluster. */
+/** Engines of a cluster whose answers were merged. The members are absent without a cluster. */
 export interface MergedFrom {
   readonly nodes?: readonly string[];
   /** Engines that did not answer. */
@@ -40,12 +40,12 @@ export async function listTraces(
 }
 
 const ID_LENGTH = 32;
-/** Page size and maximum pages when searching for a trace id by its first characters. */
+/** Page size, and maximum number of pages, of a search for a trace id by its first characters. */
 const PAGE_SIZE = 1_000;
 const MAX_PAGES = 20;
 const MAX_SHOWN = 10;
 
-/** Returns the full id of the trace with this prefix. Throws if there is none or if several match. */
+/** Returns the full id of the trace whose id begins with `prefix`. Throws if no trace or several traces match. */
 export async function fullTraceId(engine: Pick<Worker, "call">, prefix: string): Promise<string> {
   if (prefix.length === ID_LENGTH) return prefix;
   const matching: TraceRow[] = [];

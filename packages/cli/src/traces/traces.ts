@@ -1,7 +1,7 @@
 import type { Worker } from "@svc-runtime/sdk";
 import type { MergedFrom } from "./trace-ids.ts";
 
-/** A span, as far as drawing needs it. */
+/** A span, with the members that are needed to draw it. */
 export interface Span {
   readonly span_id: string;
   readonly parent_span_id: string | null;
@@ -12,7 +12,7 @@ export interface Span {
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
   readonly service_name: string;
-  /** Engine of the cluster that recorded it. */
+  /** Engine of the cluster that recorded the span. */
   readonly node?: string;
 }
 
@@ -21,7 +21,7 @@ export interface SpanTree {
   readonly children: SpanTree[];
 }
 
-/** Maximum spans drawn on a terminal. */
+/** Maximum number of spans that are drawn on a terminal. */
 export const MAX_SPANS = 2_000;
 
 export interface Spans extends MergedFrom {
@@ -30,7 +30,9 @@ export interface Spans extends MergedFrom {
   readonly total: number;
 }
 
-/** Returns the first `MAX_SPANS` spans of a trace by start time, or none if the trace does not exist. */
+/**
+ * Returns the first `MAX_SPANS` spans of a trace, sorted by start time. Returns no spans if the trace does not exist.
+ */
 export async function spansOf(engine: Pick<Worker, "call">, traceId: string): Promise<Spans> {
   const payload = { trace_id: traceId, limit: MAX_SPANS, detail: "lean" };
   return engine.call<Spans>({ function_id: "engine::traces::spans", payload });
@@ -51,7 +53,7 @@ export function treesOf(spans: readonly Span[]): readonly SpanTree[] {
   return roots;
 }
 
-/** Returns true if the parents of `from` lead back to the span. Spans from outside may form cycles. */
+/** Returns true if the parents of `from` lead back to the span. Spans from other systems may form such cycles. */
 function isAncestor(
   span: Span,
   { trees, from }: { readonly trees: ReadonlyMap<string, SpanTree>; readonly from: Span },

@@ -1,15 +1,15 @@
 import { type Member, type ObjectNode, onlyRequires, type TypeNode, union, unknown } from "./type-node.ts";
 
 export interface IntersectionContext {
-  /** Target of a reference. Undefined while it is being read. */
+  /** Returns the target of a reference, or undefined while the target is still being read. */
   resolved(node: Reference): TypeNode | undefined;
-  /** Counts a node at this depth. Returns false if there are too many. */
+  /** Counts one more node at this depth. Returns false if there are too many nodes. */
   spend(depth: number): boolean;
 }
 
 /**
- * Returns the type of values that match all nodes. If it cannot be expressed or nothing matches, returns unknown with a
- * note.
+ * Returns the type of the values that match all nodes. If there is no such value, or the type cannot be expressed,
+ * returns unknown with a note.
  */
 export function intersection(nodes: readonly TypeNode[], depth: number, context: IntersectionContext): TypeNode {
   let met: TypeNode | undefined = unknown();
@@ -17,7 +17,7 @@ export function intersection(nodes: readonly TypeNode[], depth: number, context:
   return met ?? unknown("no value matches all of the combined formats");
 }
 
-/** Returns undefined if nothing matches both. */
+/** Returns the type of the values that match both nodes. Returns undefined if there are none. */
 function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
   if (!context.spend(depth)) return unknown("the format is too large");
   if (a.kind === "unknown") return a.note === undefined ? b : a;
@@ -32,7 +32,9 @@ function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionCont
 
 type Reference = Extract<TypeNode, { kind: "reference" }>;
 
-/** Returns the reference itself if the other type adds nothing. */
+/**
+ * Returns the intersection of a reference and a type. It is the reference itself if the other type adds no restriction.
+ */
 function referred(a: Reference, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
   const target = context.resolved(a);
   if (target === undefined) return isAnyObject(b) ? a : unknown("combination of several formats");
@@ -51,7 +53,7 @@ function ofOneKind(a: TypeNode, b: TypeNode, depth: number, context: Intersectio
 function ofTwoKinds(a: TypeNode, b: TypeNode): TypeNode | undefined {
   if (a.kind === "literal") return literalOf(a, b);
   if (a.kind === "scalar" && b.kind === "scalar") return a.name === "integer" && b.name === "number" ? a : undefined;
-  // An object type says nothing about the types of its other members.
+  // An object type does not restrict the types of its other members.
   return a.kind === "map" && b.kind === "object" ? (isAnyObject(a) ? b : { ...b, open: true }) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type FormatTypes, type Member, type ObjectNode, onlyRequires, ROOT, type TypeNode } from "./type-node.ts";
 import { nameOf, type TypedFunction, uniqueName } from "./typed-function.ts";
 
-/** Returns a Python module with typed calls of the SDK. Runs on Python 3.10. */
+/** Returns a Python module with typed calls of the SDK. The module requires Python 3.10. */
 export function pythonTypes(functions: readonly TypedFunction[], header: readonly string[]): string {
   const taken = new Set(RESERVED_NAMES);
   const declarations: string[] = [];
@@ -28,7 +28,7 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
         `${noteLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
     ),
   );
-  // Only what is used: strict type checkers report unused imports and private classes.
+  // Import and declare only what is used, because strict type checkers report unused imports and private classes.
   const imports = [
     "Any",
     "Literal",
@@ -67,8 +67,8 @@ const KEYWORDS = new Set(
 );
 
 /**
- * Declares the types of one format. Each object needs its own class. The order does not matter, because annotations are
- * evaluated late.
+ * Declares the types of one format. Each object needs a class of its own. The classes may be in any order, because
+ * Python evaluates annotations only when they are needed.
  */
 class Declarations {
   readonly texts: string[] = [];
@@ -113,7 +113,7 @@ class Declarations {
     }
   }
 
-  /** Returns the type expression. `name` is used for nested objects. */
+  /** Returns the type expression of a node. `name` is the name for the class of a nested object. */
   #text(node: TypeNode, name: string): string {
     switch (node.kind) {
       case "unknown":
@@ -150,7 +150,7 @@ interface TypedMember extends Member {
   readonly text: string;
 }
 
-/** Declares a TypedDict as a class, or with the functional syntax if a member is not a valid identifier. */
+/** Declares a TypedDict as a class. Uses the functional syntax if the name of a member is not a valid identifier. */
 function typedDict(
   name: string,
   base: string,
@@ -169,7 +169,7 @@ function typedDict(
 }
 
 function isPlain({ name }: Member): boolean {
-  // A class would mangle names with two leading underscores.
+  // Names with two leading underscores are excluded, because a class would mangle them.
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith("__") && !KEYWORDS.has(name);
 }
 
@@ -181,7 +181,10 @@ function noteLines(notes: readonly string[], indent: string): string {
   return notes.map((note) => `${indent}# ${oneLine(note)}\n`).join("");
 }
 
-/** Type checkers interpret comments such as `# type: ignore`. A worker's text must not contain any. */
+/**
+ * Puts a text on one line, and changes words with a meaning for type checkers, e.g. `# type: ignore`. A worker's text
+ * must not contain them.
+ */
 function oneLine(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ")
@@ -189,12 +192,12 @@ function oneLine(text: string): string {
     .replaceAll(/(^|#)(\s*(?:type|mypy|pyright|ruff|noqa|fmt))\s*:/gi, "$1$2 :");
 }
 
-/** A TypedDict would reject the other members. */
+/** Returns true for an object that is declared as a dict, because a TypedDict would reject its other members. */
 function isAnyObject(node: ObjectNode): boolean {
   return node.members.length === 0 || onlyRequires(node);
 }
 
-/** JSON strings are valid Python strings, except lone surrogates, which ids cannot contain. */
+/** Returns a Python string. A JSON string is one too, except for lone surrogates, which ids cannot contain. */
 function literal(text: string): string {
   return JSON.stringify(text);
 }

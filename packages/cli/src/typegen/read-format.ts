@@ -4,12 +4,13 @@ import { type FormatTypes, type Member, ROOT, type TypeNode, union, unknown } fr
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Formats come from any worker and may have any size. */
+/** Maximum depth and size of a format. They are limited because formats come from workers and may have any size. */
 const MAX_DEPTH = 32;
 const MAX_NODES = 5000;
 
 /**
- * Returns the types of a JSON Schema, or undefined for no format. Parts that cannot be expressed become unknown, with a note.
+ * Returns the types of a JSON Schema. Returns undefined if there is no format. A part that cannot be expressed becomes
+ * unknown, with a note.
  */
 export function readFormat(format: unknown): FormatTypes | undefined {
   if (format === null || format === undefined) return undefined;
@@ -22,7 +23,9 @@ export function readFormat(format: unknown): FormatTypes | undefined {
 class FormatReader {
   readonly #root: unknown;
   readonly #definitions = new Map<string, TypeNode | "being read">();
-  /** Names of definitions by reference, because two groups may contain the same name. */
+  /**
+   * Names of definitions, by reference. They are needed because two groups of definitions may contain the same name.
+   */
   readonly #names = new Map<string, string>();
   #nodes = 0;
 
@@ -65,7 +68,7 @@ class FormatReader {
     });
   }
 
-  /** The schema without references and combinations. */
+  /** Returns the type of the schema's own keywords, without references and combinations. */
   #own(schema: Schema, depth: number): TypeNode {
     if (Array.isArray(schema.type)) return union(schema.type.map((type) => this.#ofType({ ...schema, type }, depth)));
     return this.#ofType(schema, depth);

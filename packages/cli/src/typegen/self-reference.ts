@@ -1,8 +1,8 @@
 import { type TypeNode, union, unknown } from "./type-node.ts";
 
-/** Replaces definitions that refer only to themselves by unknown, because no language can express them. */
+/** Replaces definitions that refer only to themselves with unknown, because no language can express them. */
 export function withoutCycles(definitions: ReadonlyMap<string, TypeNode>): ReadonlyMap<string, TypeNode> {
-  // An option that refers to the union itself adds nothing.
+  // Remove options of a union that refer to the union itself, because they add no values.
   const own = new Map(
     [...definitions].map(([name, node]) => [
       name,
@@ -27,7 +27,10 @@ function isCyclic(name: string, definitions: ReadonlyMap<string, TypeNode>): boo
   return false;
 }
 
-/** Returns the references that the type is, not those that it contains. */
+/**
+ * Returns the references to which a type is equal, directly or as an option of a union. References inside of objects
+ * and lists are not included.
+ */
 function directReferences(node: TypeNode | undefined): readonly string[] {
   if (node?.kind === "reference") return [node.name];
   return node?.kind === "union" ? node.options.flatMap(directReferences) : [];

@@ -1,4 +1,4 @@
-/** A type that both languages can express. */
+/** A type that TypeScript and Python can express. */
 export type TypeNode =
   | { readonly kind: "unknown" /** Reason why the type is unknown. */; readonly note?: string | undefined }
   | { readonly kind: "scalar"; readonly name: "string" | "number" | "integer" | "boolean" | "null" }
@@ -7,13 +7,13 @@ export type TypeNode =
   | { readonly kind: "map"; readonly values: TypeNode }
   | ObjectNode
   | { readonly kind: "union"; readonly options: readonly TypeNode[] }
-  /** Refers to a definition of the same format. */
+  /** Refers to a definition in the same format. */
   | { readonly kind: "reference"; readonly name: string };
 
 export interface ObjectNode {
   readonly kind: "object";
   readonly members: readonly Member[];
-  /** The format explicitly allows other members. */
+  /** True if the format explicitly allows other members. */
   readonly open: boolean;
 }
 
@@ -30,14 +30,14 @@ export interface FormatTypes {
   readonly definitions: ReadonlyMap<string, TypeNode>;
 }
 
-/** Name of the root in references. */
+/** Name of the root of the format in references. */
 export const ROOT = "";
 
 export function unknown(note?: string): TypeNode {
   return { kind: "unknown", note };
 }
 
-/** Returns a union of distinct options. A union with unknown is unknown. */
+/** Returns a union of the options without duplicates. If an option is unknown, the union is unknown. */
 export function union(options: readonly TypeNode[]): TypeNode {
   const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
   const anything = flat.find(({ kind }) => kind === "unknown");

@@ -16,11 +16,14 @@ export interface TypedFunction {
   readonly description: string | undefined;
   readonly payload: FormatTypes | undefined;
   readonly result: FormatTypes | undefined;
-  /** Its workers register different formats; these are those of the first one. */
+  /** True if its workers register different formats. The types are those of the first worker's formats. */
   readonly differs: boolean;
 }
 
-/** Converts listed functions, sorted by id for stable output. Functions without formats are `untyped`. */
+/**
+ * Converts listed functions. They are sorted by id, so that the output is always the same. `untyped` are the ids of
+ * functions without formats.
+ */
 export function typedFunctions(listed: readonly ListedFunction[]): {
   readonly typed: readonly TypedFunction[];
   readonly untyped: readonly string[];

@@ -54,7 +54,7 @@ function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string
     case "array":
       return `Array<${text(node.items, names, indent)}>`;
     case "map":
-      // A type alias may refer to itself in an object type, but not in a Record.
+      // Use an object type and not a Record, because a type alias may refer to itself only in an object type.
       return node.values.kind === "unknown"
         ? `Record<string, ${text(node.values, names, indent)}>`
         : `{ [member: string]: ${text(node.values, names, indent)} }`;
@@ -91,7 +91,7 @@ function docComment(note: string, indent: string): string {
     : `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** Keeps a worker's text from ending the comment or containing compiler directives. */
+/** Makes a worker's text safe for a comment: it must not end the comment or contain compiler directives. */
 function safe(note: string): string {
   return note.replaceAll("*/", "*\\/").replaceAll("@ts-", "@ ts-");
 }

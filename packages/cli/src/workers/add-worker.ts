@@ -14,16 +14,16 @@ import { waitForWorker } from "./wait-for-worker.ts";
 import { controlWorker, type EngineCalls, type WorkerReport } from "./worker-functions.ts";
 import { type FolderTarget, locationNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
 
-/** Options for request a worker. */
+/** Options for adding a worker. */
 export interface AddRequest {
   readonly project: Project;
   /** Undefined if no engine runs. */
   readonly engine: EngineCalls | undefined;
   readonly force: boolean;
   readonly wait: boolean;
-  /** Write a missing manifest without asking. */
+  /** True: write a missing manifest without asking. */
   readonly yes: boolean;
-  /** Values of the entry. Undefined uses the manifest and the defaults. */
+  /** Values for the entry. If they are undefined, the manifest's values and the defaults apply. */
   readonly name: string | undefined;
   readonly replicas: number | undefined;
   readonly env: Readonly<Record<string, string>> | undefined;
@@ -31,7 +31,7 @@ export interface AddRequest {
   readonly signal: AbortSignal;
 }
 
-/** Result of request a worker, as `--json` prints it. */
+/** Result of adding a worker, as printed by `--json`. */
 export interface Added {
   readonly name: string;
   readonly kind: "local" | "built-in";
@@ -43,8 +43,8 @@ export interface Added {
 }
 
 /**
- * Installs dependencies, writes the entry and waits until the worker is ready. If it throws before the entry is
- * written, the config file is unchanged.
+ * Installs dependencies, writes the entry and waits until the worker is ready. If it throws before it has written the
+ * entry, the config file is unchanged.
  */
 export async function addWorker(shell: Shell, target: WorkerTarget, request: AddRequest): Promise<Added> {
   return target.kind === "built-in"
@@ -83,10 +83,11 @@ async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest)
   const manifest = await manifestOf(target);
   for (const warning of [...manifest.warnings, ...locationNotes(target, project)]) sayNote(shell, warning);
   const name = await entryName(manifest, request);
-  // Reports errors before the install, which takes long and changes files.
+  // Check this first, because the install takes long and changes files.
   await requireValidConfig(shell, project);
   const listed = checkListed({ name, folder: target.folder }, request);
-  // Installs before the config changes, so that a failed install leaves no entry that the engine would try to start.
+  // Install before the config file changes. If the install fails, the file has no entry that the engine would try to
+  // start.
   const installed = await install(shell, { ...manifest, name }, request);
   const { changed } = await editing(shell, (check) =>
     addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }, { check }),
@@ -120,8 +121,8 @@ async function entryName(manifest: WorkerManifest, { name }: AddRequest): Promis
 }
 
 /**
- * Returns true if the config file lists the worker already. Throws without --force, and always if the name or the
- * folder belongs to another entry.
+ * Returns true if the config file lists the worker already. Throws in that case without --force. Throws always if the
+ * name or the folder belongs to another entry.
  */
 function checkListed(
   { name, folder }: Pick<ListedEntry, "name" | "folder">,
@@ -182,7 +183,7 @@ export async function requireValidConfig(shell: Shell, { configFile }: Project):
     loadConfig(configFile, { env: shell.env, modules, cwd: shell.cwd });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Ignores missing variables: the engine may have other environment variables than this command.
+    // Missing variables are ignored, because the engine may have other environment variables than this command.
     const problems = error.problems.filter(({ message }) => !/environment variable \w+ is not set/.test(message));
     if (problems.length === 0) return;
     throw new CommandFailure(new ConfigError(configFile, problems).message, {
@@ -216,7 +217,7 @@ async function install(
   }
 }
 
-/** Edits the config file unless the result would be invalid. Config errors become command failures. */
+/** Edits the config file, unless the result would be invalid. Errors of the config file become command failures. */
 export async function editing<Result>(
   shell: Shell,
   edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>,
@@ -243,7 +244,7 @@ function noteEntry(
   );
 }
 
-/** Returns undefined if the command does not wait. */
+/** Waits until the worker is ready. Returns undefined if the command does not wait. */
 async function awaitReady(
   shell: Shell,
   name: string,

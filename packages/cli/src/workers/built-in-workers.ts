@@ -2,7 +2,7 @@
 export interface BuiltInWorker {
   readonly name: string;
   readonly summary: string;
-  /** Config written into the file. It spells out the defaults to show what can be changed. */
+  /** Config that is written into the file. It contains the defaults, so that users see what they can change. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Comment above the entry in the config file. */
   readonly comment: string;

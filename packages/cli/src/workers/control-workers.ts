@@ -15,15 +15,15 @@ import {
   workerStatus,
 } from "./worker-functions.ts";
 
-/** A worker is killed after 10 s. */
+/** Timeout of stopping a worker, in milliseconds. The engine kills a worker after 10 s, so this is long enough. */
 const STOP_TIMEOUT_MS = 30_000;
 
 export interface ControlRequest {
   readonly action: WorkerAction;
   readonly names: readonly string[];
-  /** All workers with a process that the engine runs. */
+  /** True: all workers that have a process of the engine. */
   readonly all: boolean;
-  /** Wait until the worker is ready or has stopped. */
+  /** True: wait until the worker is ready or has stopped. */
   readonly wait: boolean;
   readonly json: boolean;
 }
@@ -44,7 +44,7 @@ export async function controlWorkers(
   });
 }
 
-/** Checks the names before the engine is asked. */
+/** Throws a usage error if names and `--all` contradict each other. Needs no engine. */
 export function requireNames(names: readonly string[], all: boolean): void {
   if (all && names.length > 0) throw usageFailure("--all means all workers; omit the names or omit --all.");
   if (!all && names.length === 0)
@@ -60,7 +60,7 @@ async function processNames(engine: EngineCalls): Promise<readonly string[]> {
     .map(({ name }) => name);
 }
 
-/** Reports a mistyped name before anything is changed. */
+/** Returns the full names. Throws for a mistyped name, before anything is changed. */
 async function known(engine: EngineCalls, names: readonly string[]): Promise<readonly string[]> {
   const full = [...new Set(names.map(fullName))];
   if (full.length > 1) await Promise.all(full.map((name) => workerStatus(engine, name, { tail: 0 })));
@@ -152,7 +152,7 @@ async function update(shell: Shell, engine: EngineCalls, step: Step): Promise<Wo
 interface Outcome {
   readonly step: Step;
   readonly report: WorkerReport;
-  /** Error for a worker that is ready although its change failed: its previous processes keep running. */
+  /** Texts for the error if the worker is ready, but the change failed. The previous processes then keep running. */
   readonly onProblem?: { readonly what: string; readonly advice: string };
 }
 

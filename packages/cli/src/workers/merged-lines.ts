@@ -1,23 +1,23 @@
-/** How long a line waits for earlier ones of other sources. SDKs send log entries within 100 ms. */
+/** How long a line waits for earlier lines of other sources, in milliseconds. SDKs send log entries within 100 ms. */
 const HOLD_MS = 250;
-/** Maximum number of waiting lines. Above it the earliest are written. */
+/** Maximum number of waiting lines. If there are more, the earliest half is written. */
 const MAX_WAITING = 2_000;
 const MAX_REMEMBERED_IDS = 4_096;
 
 export interface MergedLine {
-  /** Lines of one source keep their order. */
+  /** Name of the source. Lines of the same source keep their order. */
   readonly source: string;
-  /** Milliseconds since 1970. */
+  /** Time of the line, in milliseconds since 1970. */
   readonly timeMs: number;
-  /** Id of the log entry. If two lines have the same id, one is written. */
+  /** Id of the log entry. If two lines have the same id, only one of them is written. */
   readonly id?: string | undefined;
-  /** True if another line with this id is preferred. */
+  /** True if this line is dropped in favour of another line with the same id. */
   readonly isCopy?: boolean;
   readonly write: () => void;
 }
 
 interface Waiting extends MergedLine {
-  /** Time by which it is placed. */
+  /** Time by which the line is sorted. */
   readonly atMs: number;
 }
 
@@ -35,7 +35,7 @@ const systemClock: MergeClock = {
   },
 };
 
-/** Writes the lines of several sources in the order of their times, each once. */
+/** Writes the lines of several sources in the order of their times. Each line is written once. */
 export class MergedLines {
   readonly #clock: MergeClock;
   #waiting: Waiting[] = [];
@@ -52,7 +52,7 @@ export class MergedLines {
     if (line.id !== undefined && this.#isKnown(line.id, line)) return;
     const { source, timeMs } = line;
     const nowMs = this.#now();
-    // A clock that is ahead must not hold up a line.
+    // The time is at most the present one, so that a source whose clock is ahead does not hold back its lines.
     const atMs = Math.max(this.#latestMs.get(source) ?? 0, Math.min(timeMs, nowMs));
     this.#latestMs.set(source, atMs);
     this.#waiting.push({ ...line, atMs });
@@ -67,7 +67,10 @@ export class MergedLines {
     this.#write(this.#waiting.length);
   }
 
-  /** Removes a waiting copy of the line. Returns true if the line itself is the second one. */
+  /**
+   * Returns true if the line must be dropped, because another line with its id was added before. Removes a waiting copy
+   * with that id, so that this line replaces it.
+   */
   #isKnown(id: string, { isCopy }: MergedLine): boolean {
     if (!this.#ids.has(id)) {
       this.#ids.add(id);
@@ -90,8 +93,8 @@ export class MergedLines {
   }
 
   /**
-   * Returns the time. If the clock was set back, the times of earlier lines move back with it, because a line must not
-   * wait until the clock reaches them again.
+   * Returns the present time. If the clock was set back, shifts the times of earlier lines too. Otherwise a line would
+   * wait until the clock reaches its time again.
    */
   #now(): number {
     const nowMs = this.#clock.now();
@@ -104,7 +107,7 @@ export class MergedLines {
     return nowMs;
   }
 
-  /** Writes the earliest lines. */
+  /** Writes this number of lines, beginning with the earliest. */
   #write(count: number): void {
     this.#waiting.sort((a, b) => a.atMs - b.atMs);
     for (const { write } of this.#waiting.splice(0, count)) write();

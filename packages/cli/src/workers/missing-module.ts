@@ -1,7 +1,7 @@
 import { CallError } from "@svc-runtime/protocol";
 import { CommandFailure } from "../exit-codes.ts";
 
-/** Built-in workers by prefix of their functions. */
+/** Built-in workers, by the prefix of their functions or the id of a function. */
 const PROVIDERS: readonly (readonly [prefix: string, module: string])[] = [
   ["state::", "svc-state"],
   ["stream::", "svc-stream"],
@@ -22,8 +22,8 @@ export function moduleOf(functionId: string): string | undefined {
 }
 
 /**
- * Converts a missing function of a built-in worker to an error with the command that adds the worker. Returns undefined
- * for any other error.
+ * Converts the error that a function of a built-in worker is missing. The new error contains the command that adds the
+ * worker. Returns undefined for other errors.
  */
 export function missingModule(error: unknown): CommandFailure | undefined {
   const functionId = notFound(error);
@@ -39,7 +39,7 @@ export function addModule(module: string): string {
   return `Add it to the running engine with: svc worker add ${module}`;
 }
 
-/** Returns the function id of a function_not_found error. */
+/** Returns the function id of a function_not_found error, or undefined for other errors. */
 export function notFound(error: unknown): string | undefined {
   if (!CallError.is(error) || error.code !== "function_not_found") return undefined;
   const id = error.details?.function_id;

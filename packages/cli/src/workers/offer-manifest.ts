@@ -5,7 +5,10 @@ import type { Shell } from "../shell.ts";
 import { say } from "../terminal/notes.ts";
 import type { FolderTarget } from "./worker-target.ts";
 
-/** Proposes a manifest for a folder without one and writes it. On a terminal it asks first, unless `yes`. */
+/**
+ * Proposes a manifest for a folder that has none, and writes it. On a terminal it asks the user first, unless `yes` is
+ * true.
+ */
 export async function offerManifest(
   shell: Shell,
   { folder, shown }: FolderTarget,
@@ -29,7 +32,7 @@ export async function offerManifest(
         });
       }
     }
-    // Never overwrites a manifest that was created meanwhile.
+    // The flag makes this fail if a manifest was created meanwhile, so that it is not overwritten.
     await writeFile(proposal.file, proposal.text, { flag: "wx" });
     shell.note(`${join(shown, MANIFEST_FILE)} was written; edit it if needed\n`);
   } catch (error) {

@@ -3,8 +3,8 @@ import { CommandFailure } from "../exit-codes.ts";
 import { type EngineCalls, workerStatus } from "./worker-functions.ts";
 
 /**
- * Awaits a result that exists only for workers with a process. For a module it throws an error that names the right
- * command.
+ * Awaits a result that exists only for workers with a process. If the worker is a module, throws an error with the
+ * command that works for modules.
  */
 export async function processOnly<Answer>(
   engine: EngineCalls,
@@ -15,7 +15,7 @@ export async function processOnly<Answer>(
     return await asked;
   } catch (error) {
     if (codeOf(error) !== "invalid_input") throw error;
-    // If the status fails too, the first error is more useful.
+    // If the status cannot be read either, the first error is more useful.
     const status = await workerStatus(engine, name, { tail: 0 }).catch(() => undefined);
     if (status?.kind !== "module") throw error;
     throw new CommandFailure(`${name} is a module of the engine and has no ${lacks} of its own.`, {

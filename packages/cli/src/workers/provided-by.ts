@@ -1,12 +1,12 @@
 import { findBuiltIn } from "./built-in-workers.ts";
 import type { WorkerReport } from "./worker-functions.ts";
 
-/** Maximum ids to list; otherwise the first ones and the number are shown. */
+/** Maximum number of ids that are all listed. If there are more, the first ones and the number are shown. */
 const MAX_IDS = 5;
 
 /**
- * Describes what a worker provides, e.g. `math::add (1 function)`. For many ids it shows their number and the first
- * few. Has no trailing newline.
+ * Describes what a worker provides, e.g. `math::add (1 function)`. If there are many ids, shows their number and the
+ * first ones. The text has no trailing newline.
  */
 export function providedBy({
   name,
@@ -28,7 +28,7 @@ export function providedBy({
   return `${name}, ${kinds.map(({ ids, noun }) => number(ids, noun)).join(", ")}${examples}${rest}`;
 }
 
-/** For a built-in worker, prefers functions with its own prefix, e.g. queue::list. */
+/** Returns the first ids. For a built-in worker, prefers ids with the worker's own prefix, e.g. queue::list. */
 function firstFew(name: string, ids: readonly string[]): readonly string[] {
   const prefix = findBuiltIn(name) === undefined ? "" : `${name.replace(/^svc-/, "")}::`;
   const own = ids.filter((id) => id.startsWith(prefix));

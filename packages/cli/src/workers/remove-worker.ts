@@ -9,11 +9,13 @@ import { editing } from "./add-worker.ts";
 import { findBuiltIn } from "./built-in-workers.ts";
 import { type EngineCalls, listWorkers, type WorkerReport } from "./worker-functions.ts";
 
-/** A worker is killed after 10 s, and the engine must first read the config file. */
+/**
+ * Timeout of a removal, in milliseconds. The engine must first read the config file, and kills the worker after 10 s.
+ */
 const REMOVAL_TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 
-/** Result of removing a worker, as `--json` prints it. */
+/** Result of removing a worker, as printed by `--json`. */
 export interface Removed {
   readonly name: string;
   readonly kind: "local" | "built-in";
@@ -24,8 +26,8 @@ export interface Removed {
 }
 
 /**
- * Returns the entry of a name on the command line; a module may have its short name. Throws with the nearest name if
- * there is none.
+ * Returns the entry for a name on the command line. The name of a module may be shortened. If there is no such entry,
+ * throws an error with the nearest name.
  */
 export async function entryNamed(name: string, { configFile, shownConfig }: Project): Promise<ListedEntry> {
   const entries = listedEntries(configFile);
@@ -48,8 +50,8 @@ export async function entryNamed(name: string, { configFile, shownConfig }: Proj
 }
 
 /**
- * Sorts names so that dependents come before their dependencies. A file in which a worker depends on a removed one is
- * invalid.
+ * Sorts names so that dependents come before their dependencies. The order is needed because the config file is invalid
+ * if a worker depends on a removed one.
  */
 export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): readonly string[] {
   const left = new Map(entries);
@@ -57,7 +59,7 @@ export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): read
   while (left.size > 0) {
     const needed = new Set([...left.values()].flatMap(({ dependsOn }) => dependsOn));
     const free = [...left].filter(([, { name }]) => !needed.has(name)).map(([name]) => name);
-    // A dependency cycle, which the engine rejects in any order.
+    // The rest is a dependency cycle. The engine rejects it in any order.
     const next = free.length > 0 ? free : [...left.keys()];
     for (const name of next) left.delete(name);
     order.push(...next);
@@ -97,8 +99,8 @@ interface RemovalWait {
 }
 
 /**
- * Waits until the engine no longer lists the worker and its processes have exited. They run on this machine, as the
- * config file is here.
+ * Waits until the engine no longer lists the worker and its processes have exited. The processes can be checked here,
+ * because they run on the machine of the config file.
  */
 async function waitForRemoval(
   shell: Shell,

@@ -1,10 +1,10 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { listWorkers, type WorkerReport, type WorkerState } from "./worker-functions.ts";
 
-/** Maximum workers listed below a message. */
+/** Maximum number of workers that are listed below a message. */
 const MAX_NAMED = 3;
 
-/** Subcommand that helps in this state. Undefined if the user can only wait. */
+/** Subcommand that helps with a worker in this state. Undefined if the user can only wait. */
 const REMEDY: Readonly<Record<Exclude<WorkerState, "ready">, "start" | "status" | undefined>> = {
   installing: undefined,
   starting: undefined,
@@ -17,8 +17,8 @@ const REMEDY: Readonly<Record<Exclude<WorkerState, "ready">, "start" | "status" 
 };
 
 /**
- * Returns a line with advice for each worker that is not ready, because its functions may be missing. Returns none if
- * the listing fails, since it is only a hint.
+ * Returns a line of advice for each worker that is not ready, because its functions may be missing. If the workers
+ * cannot be listed, returns no lines, because this is only a hint.
  */
 export async function unreadyWorkers(engine: Worker): Promise<readonly string[]> {
   const workers = await listWorkers(engine).catch((): readonly WorkerReport[] => []);

@@ -3,13 +3,13 @@ import type { Shell } from "../shell.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { awaitWorker, type EngineCalls, type WorkerReport, type WorkerState } from "./worker-functions.ts";
 
-/** Maximum time for a worker to become ready after its install (decision 29). */
+/** Maximum time for a worker to become ready after its install, in milliseconds. */
 const READY_TIMEOUT_MS = 120_000;
-/** Maximum time for an install. */
+/** Maximum time for an install, in milliseconds. */
 const INSTALL_TIMEOUT_MS = 600_000;
-/** Poll interval, to notice the end of an install. */
+/** Poll interval, in milliseconds. It is used to notice the end of an install. */
 const POLL_INTERVAL_MS = 5_000;
-/** States that will change. */
+/** States that end by themselves. */
 const TRANSITIONAL_STATES: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "stopping"]);
 
 export interface AwaitedWorker {
@@ -21,8 +21,8 @@ export interface AwaitedWorker {
 }
 
 /**
- * Waits until the worker is ready. The first crash is shown at once with the worker's last output. Throws (exit 1) if
- * the worker cannot become ready, times out, or the user stops the wait.
+ * Waits until the worker is ready. Shows the first crash at once, with the worker's last output. Throws (exit 1) in
+ * three cases: the worker cannot become ready; the wait times out; the user stops the wait.
  */
 export async function waitForWorker(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker): Promise<WorkerReport> {
   const { name, signal, adviceIfStopped: advice } = awaited;
@@ -67,7 +67,10 @@ async function watch(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker):
   return requireReady(last, { showsOutput: false });
 }
 
-/** Waits until the worker is ready, has crashed, cannot become ready or times out. The time of an install is added. */
+/**
+ * Waits until the worker is ready, has crashed or cannot become ready, or until the timeout. The time of an install is
+ * not counted.
+ */
 async function firstOutcome(
   engine: EngineCalls,
   { name, signal }: AwaitedWorker,
@@ -78,14 +81,14 @@ async function firstOutcome(
     const timeoutMs = Math.max(0, Math.min(POLL_INTERVAL_MS, Math.round(readyByMs - performance.now())));
     const first = await awaitWorker(engine, { name, until: "first crash", timeoutMs, signal });
     const nowMs = performance.now();
-    // Each process has its own timeout, and the engine replaces them one after another.
+    // While the engine replaces processes one after another, each process has its own timeout.
     const isBounded = (first.state === "installing" && nowMs < installedByMs) || first.state === "replacing";
     if (isBounded) readyByMs = nowMs + READY_TIMEOUT_MS;
     else if (!TRANSITIONAL_STATES.has(first.state) || nowMs >= readyByMs) return { first, readyByMs };
   }
 }
 
-/** Shows progress while the step runs. */
+/** Runs the step and shows progress meanwhile. */
 export async function withProgress<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
   const progress = showProgress(shell, title);
   try {
@@ -117,7 +120,9 @@ function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOut
   );
 }
 
-/** Returns the output of its latest run, because output of earlier runs repeats itself. */
+/**
+ * Returns the output of the worker's latest run. Output of earlier runs is omitted, because it usually repeats itself.
+ */
 function outputOf({ tail }: WorkerReport): readonly string[] {
   const started = tail.findLastIndex((line) => /^process(?:#\d+)? started: /.test(line));
   const lines = tail.slice(started + 1).filter((line) => !/^process(?:#\d+)? it (?:ended|was ended) /.test(line));

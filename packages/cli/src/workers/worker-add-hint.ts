@@ -2,12 +2,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { quoteWord } from "@svc-runtime/protocol";
 
-/** Maximum folders, so that they fit on one line. */
+/** Maximum number of folders in the command, so that it fits on one line. */
 const MAX_NAMED = 3;
 
 /**
- * Returns the command that adds the workers in the project's folder or in `workers/`, for a config file without
- * workers. Uses the placeholder FOLDER if there are none.
+ * Returns a command that adds workers, for a config file that has none. It has the workers that are in the project's
+ * folder or in `workers/`. If there are none, it has the placeholder FOLDER.
  */
 export function workerAddHint(cwd: string, configFile: string): string {
   const project = dirname(configFile);
@@ -23,7 +23,9 @@ function fromHere(cwd: string, folder: string): string {
   return path.startsWith(`..${sep}`) ? path : `./${path}`;
 }
 
-/** Returns nothing for a missing or unreadable folder, because this is only an example. */
+/**
+ * Returns the folders in a folder. Returns none if it is missing or unreadable, because the result is only an example.
+ */
 function foldersIn(folder: string): readonly string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true }).filter(

@@ -2,11 +2,11 @@ import type { WorkerStatus as WorkerReport } from "@svc-runtime/protocol/listing
 import type { Worker } from "@svc-runtime/sdk";
 import { findBuiltIn } from "./built-in-workers.ts";
 
-/** Added to the engine's own deadline, in case the engine stops responding. */
+/** Time that is added to the engine's own time limit, in milliseconds, in case that the engine stops responding. */
 const ANSWER_MARGIN_MS = 10_000;
 const CONTROL_TIMEOUT_MS = 60_000;
 
-/** Part of the SDK's worker that calls functions of the engine. */
+/** The part of the SDK's worker that calls functions of the engine. */
 export type EngineCalls = Pick<Worker, "call">;
 
 export type { WorkerState, WorkerStatus as WorkerReport } from "@svc-runtime/protocol/listings";
@@ -17,7 +17,10 @@ export interface WorkerInspection {
   readonly [member: string]: unknown;
 }
 
-/** Returns the full name of a module whose name may be shortened, as in `svc worker add`. */
+/**
+ * Returns the full name of a module, because users may shorten it as in `svc worker add`. Other names are returned
+ * unchanged.
+ */
 export function fullName(name: string): string {
   return findBuiltIn(name)?.name ?? name;
 }
@@ -54,15 +57,16 @@ export async function inspectWorker(engine: EngineCalls, name: string): Promise<
 export interface AwaitedState {
   readonly name: string;
   /**
-   * `settled`: ready or unable to become ready. `first crash`: also at the first crash. `stopped`: no process is left.
+   * `settled`: the worker is ready or cannot become ready. `first crash`: as `settled`, or the worker has crashed.
+   * `stopped`: no process is left.
    */
   readonly until: "first crash" | "settled" | "stopped";
   readonly timeoutMs: number;
-  /** Cancels the call. */
+  /** Aborting it cancels the call. */
   readonly signal: AbortSignal;
 }
 
-/** Waits until the worker reaches the state or the timeout ends. Returns its report. */
+/** Waits until the worker has reached the state, or until the timeout. Returns the worker's report. */
 export async function awaitWorker(
   engine: EngineCalls,
   { name, until, timeoutMs, signal }: AwaitedState,

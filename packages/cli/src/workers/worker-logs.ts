@@ -8,10 +8,10 @@ export type LogStream = "out" | "err" | "install" | "svc";
 /** One line of a worker's output, as returned by `worker::logs`. */
 export interface WorkerLine {
   readonly worker: string;
-  /** ISO 8601. */
+  /** Time in ISO 8601. */
   readonly time: string;
   readonly stream: LogStream;
-  /** Process number from 1. Null if there is only one process. */
+  /** Number of the process, from 1. Null if the worker has only one process. */
   readonly replica: number | null;
   readonly text: string;
 }
@@ -21,7 +21,7 @@ interface LogPage {
   readonly log_file: string;
   /** Position of the next lines. */
   readonly cursor: string;
-  /** Lines before these were lost. */
+  /** True if lines before these were lost. */
   readonly gap: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface LogQuery {
 const WAIT_MS = 20_000;
 const ANSWER_MARGIN_MS = 10_000;
 const RETRY_MS = 500;
-/** Maximum lines of one page. The next request returns the rest at once. */
+/** Maximum number of lines in one page. If there are more, the next request returns them immediately. */
 const PAGE_LINES = 1_000;
 
 /** Returns the last lines of a worker's output, oldest first, and the cursor. */
@@ -56,14 +56,14 @@ export async function readLogs(
 export interface Following {
   readonly cursor: string;
   readonly stream?: LogStream | undefined;
-  /** Stops following; the promise then resolves. */
+  /** Aborting it stops following. The promise then resolves. */
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
   /** Called with the new cursor after the lines of each page. */
   readonly onCursor?: (cursor: string) => void;
   /** Called when lines were removed with their file before they could be read. */
   readonly onGap?: () => void;
-  /** Called once when the engine stops responding; `onBack` is called when it responds again. */
+  /** Called once when the engine stops responding. `onBack` is called when the engine responds again. */
   readonly onLost?: () => void;
   readonly onBack?: () => void;
 }
@@ -74,8 +74,8 @@ export function isGone(error: unknown): boolean {
 }
 
 /**
- * Passes new lines of a worker to `onLine` until the signal aborts, also across restarts of the engine. Resolves with
- * `gone` when the engine no longer knows the worker. Rejects on other errors.
+ * Passes new lines of a worker to `onLine` until the signal aborts. Continues after restarts of the engine. Resolves
+ * with `gone` when the engine no longer knows the worker. Rejects because of other errors.
  */
 export async function followLogs(
   engine: EngineCalls,

@@ -9,21 +9,21 @@ import type { WorkerReport, WorkerState } from "./worker-functions.ts";
 import { shownLine } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
-/** Data of `svc worker status`. */
+/** Data that `svc worker status` shows. */
 export interface WorkerStatus {
   readonly report: WorkerReport;
-  /** Triggers that call its functions. */
+  /** Triggers that call functions of the worker. */
   readonly triggers: readonly TriggerRow[];
-  /** Last lines of output, oldest first. */
+  /** Last lines of output. The oldest one is the first. */
   readonly lines: readonly WorkerLine[];
-  /** Maximum rows for the output: an entry with a stack takes many. */
+  /** Maximum number of rows for the output. One entry may have many rows, e.g. because of a stack. */
   readonly tail: number;
 }
 
 const NAME_WIDTH = 14;
-/** Maximum rows of functions and of triggers; a worker may have hundreds. */
+/** Maximum number of rows of functions, and of triggers. It is limited because a worker may have hundreds. */
 const MAX_ROWS = 20;
-/** Maximum rows of output before the last exit; the log file has all of it. */
+/** Maximum number of rows of output before the last exit. The log file contains all of it. */
 const EXIT_LINES = 12;
 const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
   local: "local, run by the engine",
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
   remote: "remote, connected on its own",
 };
 
-/** Formats all about one worker as lines without newlines, wrapped to the terminal's columns. */
+/** Formats all facts about one worker as lines without newlines. They are wrapped to the terminal's columns. */
 export function workerPage(
   { report, triggers, lines, tail }: WorkerStatus,
   paint: Shell["paint"],
@@ -62,7 +62,7 @@ export function workerPage(
     ...fact("trigger types", capped(report.trigger_types.map(escapeUnprintable), "svc triggers")),
     ...fact("triggers", capped(triggers.map(triggerText), "svc triggers")),
     ...fact("log file", log_file === null ? [] : [escapeUnprintable(log_file)]),
-    // If it is down, the output of its last exit is the last output.
+    // If the worker is down, its last output is already shown with the last exit.
     ...(lines.length === 0 || isDown ? [] : ["", paint.bold("Last output")]),
     ...(isDown
       ? []
@@ -75,8 +75,8 @@ export function workerPage(
 }
 
 /**
- * Returns the newest entries that fit. A longer entry loses its middle, because some stacks begin with the cause and
- * others end with it.
+ * Returns the newest entries that fit. If an entry is too long, its middle is omitted, because some stacks begin with
+ * the cause and others end with it.
  */
 function lastLines(entries: readonly (readonly string[])[], room: number, paint: Shell["paint"]): readonly string[] {
   const shown: string[] = [];
@@ -91,7 +91,7 @@ function lastLines(entries: readonly (readonly string[])[], room: number, paint:
 function withoutMiddle(lines: readonly string[], most: number, paint: Shell["paint"]): readonly string[] {
   if (lines.length <= most) return lines;
   if (most === 1) return lines.slice(0, 1);
-  // No space for a separate line that marks the cut.
+  // There is no space for a separate line that marks the omission.
   if (most === 2) return [...lines.slice(0, 1), `    ${paint.dim("…")} ${lines.at(-1)?.trimStart()}`];
   const first = Math.ceil((most - 1) / 2);
   return [...lines.slice(0, first), `    ${paint.dim("…")}`, ...lines.slice(first + 1 - most)];
@@ -102,7 +102,7 @@ function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[]
   return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`.split("\n");
 }
 
-/** Formats a name with its values below each other, or nothing if there are no values. */
+/** Formats a name with its values below each other. Returns no lines if there are no values. */
 function factsIn(
   paint: Shell["paint"],
   columns: number | undefined,
@@ -156,7 +156,10 @@ function capped(rows: readonly string[], command: string): readonly string[] {
     : [...rows.slice(0, MAX_ROWS - 1), `and ${rows.length - MAX_ROWS + 1} more: ${command}`];
 }
 
-/** Returns green for running, yellow for a transition or retry, red for states that need attention. */
+/**
+ * Returns the colour of a state: green for ready, yellow for a transition or a retry, red if the user must act, dim for
+ * stopped.
+ */
 export function stateColor(state: WorkerState): "green" | "yellow" | "red" | "dim" {
   if (state === "ready") return "green";
   if (state === "stopped") return "dim";

@@ -3,13 +3,16 @@ import { clipped, padded, widest } from "../terminal/text-width.ts";
 
 type Paint = (text: string) => string;
 
-/** Longer names are truncated, to leave space for the text. */
+/** Maximum width of a name, in columns. Longer names are truncated, to leave space for the text. */
 const MAX_WIDTH = 20;
 
-/** Number of a process after its worker's name. */
+/** Matches the number of a process after its worker's name. */
 const REPLICA = /#\d+$/;
 
-/** Prefixes for lines of several sources: aligned names. Each worker has its own colour, for all its processes. */
+/**
+ * Prefixes for the lines of several sources. The names are aligned. Each worker has its own colour for all its
+ * processes.
+ */
 export class Prefixes {
   readonly #paints: readonly Paint[];
   readonly #painted = new Map<string, Paint>();
@@ -23,7 +26,7 @@ export class Prefixes {
       others = [],
     }: {
       readonly names: readonly string[];
-      /** Names of what is no worker. */
+      /** Names of the other sources. */
       readonly others?: readonly string[];
     },
   ) {
@@ -40,12 +43,12 @@ export class Prefixes {
     ];
     this.#width = widest([...names, ...others].map((name) => clipped(name, MAX_WIDTH)));
     for (const name of others) this.#painted.set(name, paint.gray);
-    // Sorted, so that a worker has the same colour in all commands.
+    // Register the names in sorted order, so that a worker has the same colour in all commands.
     for (const name of [...names].sort()) this.#register(name);
   }
 
   /**
-   * Returns a prefix such as `math-worker | `. A longer name that is added later widens all following prefixes. `bar`
+   * Returns a prefix such as `math-worker | `. If a longer name is added later, all following prefixes are wider. `bar`
    * distinguishes kinds of lines.
    */
   of(name: string, bar: string): string {

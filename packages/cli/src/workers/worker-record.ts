@@ -1,39 +1,42 @@
 import type { LogRecord } from "@svc-runtime/engine";
 import { isAddedBySvc } from "../logs/stored-log-lines.ts";
 
-/** The engine's message for logs of workers, and the attribute that marks lines of a worker's output. */
+/**
+ * Message of the engine's records that contain a worker's log entry, and the attribute that marks lines of a worker's
+ * output.
+ */
 const WORKER_LOGS = "a worker logs";
 const OUTPUT_STREAM = "log.iostream";
-/** Attribute that identifies an entry. The worker's output line has the same id. */
+/** Attribute with the id of an entry. The line in the worker's output has the same id. */
 const LOG_ID = "svc.log.id";
 
 /** A worker's log record, extracted from the engine's log line. */
 export interface WorkerRecord {
   readonly service: string;
-  /** The entry is a line of the worker's output. */
+  /** True if the entry is a line of the worker's output. */
   readonly isOutput: boolean;
-  /** Id of an entry that an SDK sent. The worker's output may contain it too. */
+  /** Id of an entry that an SDK sent. The worker's output may contain the same entry. */
   readonly id: string | undefined;
-  /** The record as the worker logged it, without what svc added. */
+  /** The record as the worker logged it, without the attributes that svc added. */
   readonly record: LogRecord;
 }
 
-/** Returns undefined for the engine's own records. */
+/** Extracts a worker's record from a line of the engine's log. Returns undefined for the engine's own records. */
 export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   if (line.message !== WORKER_LOGS) return undefined;
   const { service, text, module: _module, worker, data, traceId, spanId: _spanId, ...more } = line.fields;
-  // Truncated text is no longer an object.
+  // `data` is a text if it was truncated.
   const members =
     typeof data === "object" && data !== null
       ? Object.entries(data)
       : data === undefined
         ? []
         : [["data", data] as const];
-  // The writer's name is shown before the message.
+  // True for a member that names the writer. It is not shown, because the writer's name is before the message.
   const namesWriter = (name: string, value: unknown): boolean =>
     name === "worker_id" || (name === "worker" && (value === service || value === worker));
   const shown = members.filter(([name, value]) => !namesWriter(name, value) && !isAddedBySvc(name));
-  // The engine adds the worker only if the service has another name.
+  // The engine adds `worker` only if it differs from the service.
   const named = worker === undefined ? {} : { worker };
   const [, id] = members.find(([name]) => name === LOG_ID) ?? [];
   return {

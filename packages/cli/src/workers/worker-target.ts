@@ -6,7 +6,7 @@ import type { Project } from "../project/project.ts";
 import type { Shell } from "../shell.ts";
 import { type BuiltInWorker, builtInWorkers, findBuiltIn } from "./built-in-workers.ts";
 
-/** A worker's folder, as given on the command line. */
+/** A worker's folder that was given on the command line. */
 export interface FolderTarget {
   readonly kind: "local";
   /** Absolute path. */
@@ -14,12 +14,14 @@ export interface FolderTarget {
   readonly shown: string;
 }
 
-/** Argument of `svc worker add`. */
+/** A parsed argument of `svc worker add`. */
 export type WorkerTarget =
   | FolderTarget
   | { readonly kind: "built-in"; readonly worker: BuiltInWorker; readonly shown: string };
 
-/** Returns true if the text starts with `.`, `/` or `~`, or contains a separator. Anything else is a name. */
+/**
+ * Returns true for a path: a text that starts with `.`, `/` or `~`, or contains a separator. Any other text is a name.
+ */
 export function looksLikePath(text: string): boolean {
   return /^[.~]/.test(text) || isAbsolute(text) || text.includes("/") || text.includes(sep);
 }
@@ -30,7 +32,7 @@ export function folderAt(shell: Pick<Shell, "cwd" | "env">, path: string): strin
   return resolve(shell.cwd, expanded);
 }
 
-/** Throws a usage error for an unknown built-in worker. */
+/** Parses an argument of `svc worker add`. Throws a usage error for an unknown built-in worker. */
 export async function targetOf(shell: Shell, name: string): Promise<WorkerTarget> {
   if (looksLikePath(name)) return { kind: "local", folder: folderAt(shell, name), shown: name };
   const worker = findBuiltIn(name);
@@ -51,7 +53,7 @@ export async function targetOf(shell: Shell, name: string): Promise<WorkerTarget
   );
 }
 
-/** Returns the folder that the user probably nearest, as one types it. */
+/** Returns the path of the folder that the user probably meant, as the user would type it. */
 function ownFolder(shell: Shell, name: string): string | undefined {
   return [`./${name}`, `./workers/${name}`].find(
     (path) => statSync(resolve(shell.cwd, path), { throwIfNoEntry: false })?.isDirectory() ?? false,
@@ -64,7 +66,7 @@ export function requireFolder({ folder, shown }: FolderTarget): void {
   if (!stats.isDirectory()) throw new CommandFailure(`${shown} is a file; give the worker's folder.`);
 }
 
-/** Returns notes on the location of the folder for users who move the project. */
+/** Returns notes on the location of the folder. They matter if the user moves the project later. */
 export function locationNotes(
   { folder, shown }: FolderTarget,
   { dir, shownConfig }: Pick<Project, "dir" | "shownConfig">,
