@@ -28,6 +28,8 @@ export interface AskOptions {
 export interface NodeQuestions {
   /** Name of this node. */
   readonly name: string;
+  /** True if this node's clock differs from the median of all nodes' clocks by more than 1 s. */
+  isClockWrong(): boolean;
   /** Answers questions about a topic, including the questions of this node. Only one module may answer a topic. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
   /** Asks all nodes. Resolves when all nodes have answered, at the latest after `waitMs`. Never rejects. */

@@ -36,6 +36,9 @@ interface Question {
   readonly settle: () => void;
 }
 
+/** Difference of clocks that is tolerated, in milliseconds. */
+const MAX_SKEW_MS = 1_000;
+
 export interface AskNodesParts {
   readonly clock: Clock;
   /** Name of this node. */
@@ -59,6 +62,13 @@ export class AskNodes implements NodeQuestions {
 
   get name(): string {
     return this.#parts.name;
+  }
+
+  isClockWrong(): boolean {
+    const offsets = [0, ...[...this.#parts.peers()].map(({ clockOffsetMs }) => clockOffsetMs)].sort((a, b) => a - b);
+    // Of an even number of clocks both in the middle count: of two that differ, nobody knows which one is right.
+    const [low = 0, high = 0] = [(offsets.length - 1) / 2, offsets.length / 2].map((at) => offsets[Math.floor(at)]);
+    return low > MAX_SKEW_MS || high < -MAX_SKEW_MS;
   }
 
   answer(topic: string, answer: Answerer): Undo {

@@ -34,6 +34,9 @@ const REDELIVER_MS = 5 * 60_000;
 /** Additional delay of a tick, in milliseconds, at all engines with equal triggers except the preferred one. */
 const SECOND_CHOICE_MS = 300;
 
+/** Interval at which an engine with a wrong clock looks whether it is right, in milliseconds. */
+const CLOCK_CHECK_MS = 1_000;
+
 const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
   missed: { outcome: "skipped", error: "missed: it could not start within 60 s, and its misfire policy skips it" },
   superseded: { outcome: "skipped", error: "superseded by a later tick, which was started" },
@@ -51,6 +54,8 @@ export interface JobHost extends TriggersHost, RunsHost {
    * misfire policy decides about the ticks that were due.
    */
   readonly isDraining: boolean;
+  /** True if the clocks of the other engines show that the one of this engine is wrong. */
+  readonly isClockWrong: boolean;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
   /** Called when the job has no trigger and no run. */
   onUnused(job: CronJob): void;
@@ -196,7 +201,10 @@ export class CronJob implements Due {
     this.#isWaitingForWorker = false;
     if (this.#host.isDraining || this.#triggers.isEmpty) return;
     const wait = this.#retryAt - clock.monotonic();
-    if (wait > 0) alarm.set(this, now + wait);
+    // Other engines start the ticks. By this clock they would start at a wrong time, and the decided ones would keep
+    // others from starting until their clocks are past them.
+    if (this.#host.isClockWrong) alarm.set(this, now + CLOCK_CHECK_MS);
+    else if (wait > 0) alarm.set(this, now + wait);
     else if (this.#state !== "ready") this.#read();
     else if (this.#paused) return;
     else if (this.#isAhead(now)) this.#rewind(now);

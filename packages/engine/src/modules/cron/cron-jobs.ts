@@ -45,6 +45,7 @@ export class CronJobs implements JobHost {
   readonly #stopping = new AbortController();
   readonly #onDraining = (): void => this.#drain();
   #isDraining = false;
+  #wasClockWrong = false;
   #cancelUpkeep: () => void;
   #unlistenStore: Undo[] = [];
 
@@ -74,6 +75,14 @@ export class CronJobs implements JobHost {
 
   get isDraining(): boolean {
     return this.#isDraining;
+  }
+
+  get isClockWrong(): boolean {
+    const isWrong = this.store.isShared && this.#context.nodes?.isClockWrong() === true;
+    if (isWrong && !this.#wasClockWrong)
+      this.log.warn("no cron ticks start at this engine: its clock differs from those of the others");
+    this.#wasClockWrong = isWrong;
+    return isWrong;
   }
 
   start(): void {
