@@ -1,6 +1,7 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
 // reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, kills, stops and
-// power cuts of a cluster of processes, kills of the commands that begin one with data, kills during its snapshots, its upgrade (SVC_UPGRADE_FROM=folder begins with the
+// power cuts of a cluster of processes, kills of the commands that begin one with data, kills during its snapshots, slow
+// disks and wrong clocks in one, the seeding of an engine without data, its upgrade (SVC_UPGRADE_FROM=folder begins with the
 // version that is installed, built and bundled there), and an hour of steady load, on both SQLite drivers. Takes about
 // four hours.
 // `--short` runs everything in some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects
@@ -19,6 +20,8 @@ import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunn
 const NODE_22 = "22.23.3";
 const [BEGIN, END] = ["<!-- figures of npm run faults: begin -->", "<!-- figures of npm run faults: end -->"];
 const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc", "go"];
+/** Limits of writes per second by device, which slow disks have. */
+const WRITE_LIMITS = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device";
 process.exitCode = await main();
 
 async function main() {
@@ -133,6 +136,10 @@ function cleanUp(folder) {
     .map((line) => line.split(" ")[1] ?? "")
     .filter((path) => path.startsWith(`${folder}/`));
   for (const path of mounts.reverse()) spawnSync("umount", ["-l", path], { stdio: "inherit" });
+  // A limit stays when its device is removed, and would slow down the next one with its number. 7: loop devices.
+  const limited = existsSync(WRITE_LIMITS) ? readFileSync(WRITE_LIMITS, "utf8").split("\n") : [];
+  for (const line of limited.filter((each) => each.startsWith("7:")))
+    writeFileSync(WRITE_LIMITS, `${line.split(" ")[0]} 0`);
   const loops =
     spawnSync("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"], { encoding: "utf8" }).stdout ?? "";
   for (const line of loops.split("\n")) {

@@ -36,6 +36,8 @@ export class ClusterScene {
   /** Ends of processes that nobody killed. */
   readonly unexpected: string[] = [];
   readonly #killed = new Set<EngineProcess>();
+  /** Variables of the engines' next starts. */
+  readonly #env = new Map<NodeName, Readonly<Record<string, string>>>();
   /** Engines that run: they are not killed, and do not stand still. */
   readonly live = new Set<NodeName>();
 
@@ -103,12 +105,17 @@ workers:
     this.#nodes.set(name, { project, dataDir, ports, engine: await this.#started(name, project, ports) });
   }
 
-  async #started(name: NodeName, cwd: string, ports: Ports): Promise<EngineProcess> {
+  async #started(name: NodeName, cwd: string, ports: Ports, withinMs = START_MS): Promise<EngineProcess> {
     const from = performance.now();
     const engine = await within(
-      START_MS,
+      withinMs,
       `the start of engine ${name}`,
-      startEngine({ cwd, ports, ...(this.#program === undefined ? {} : { program: this.#program }) }),
+      startEngine({
+        cwd,
+        ports,
+        env: this.#env.get(name) ?? {},
+        ...(this.#program === undefined ? {} : { program: this.#program }),
+      }),
     );
     void engine.exited.then((code) => {
       if (!this.#killed.has(engine))
@@ -138,6 +145,11 @@ workers:
     engine.child.kill(signal);
   }
 
+  /** Sets the variables with which an engine is started from now on. */
+  setEnv(name: NodeName, env: Readonly<Record<string, string>>): void {
+    this.#env.set(name, env);
+  }
+
   /** Stops an engine with SIGTERM. Resolves when it has ended. */
   async stop(name: NodeName): Promise<void> {
     const { engine } = this.node(name);
@@ -149,11 +161,11 @@ workers:
   }
 
   /** Starts an engine that was killed again. Resolves when it is up. */
-  async startAgain(name: NodeName): Promise<void> {
+  async startAgain(name: NodeName, withinMs = START_MS): Promise<void> {
     const node = this.node(name);
     await node.engine.exited;
     appendFileSync(join(node.project, "former-runs.log"), node.engine.output());
-    node.engine = await this.#started(name, node.project, node.ports);
+    node.engine = await this.#started(name, node.project, node.ports, withinMs);
   }
 
   async killServer(at: number): Promise<void> {

@@ -1,6 +1,6 @@
 // Disks for fault tests, as root. All are below the folder that `npm run faults` names and always cleans up.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** This test's folder below that of the run. */
@@ -58,12 +58,57 @@ export class ImageDisk {
   }
 }
 
+/** Limits of writes per second, by device, for all processes (control groups, version 1). */
+const WRITE_LIMITS = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device";
+
+/** An ext4 file system in an image file whose device can be slowed down, by limiting its writes per second. */
+export class SlowDisk {
+  readonly #mountPoint: string;
+  readonly #device: string;
+
+  constructor(options: {
+    readonly folder: string;
+    readonly name: string;
+    readonly megabytes: number;
+    readonly mountPoint: string;
+  }) {
+    const { folder, name, megabytes, mountPoint } = options;
+    if (!existsSync(WRITE_LIMITS))
+      throw new Error(
+        `a slow disk needs ${WRITE_LIMITS}: the kernel's option BLK_DEV_THROTTLING, and control groups of version 1 with blkio (mount -t cgroup -o blkio none /sys/fs/cgroup/blkio)`,
+      );
+    const image = join(folder, `${name}.img`);
+    run("truncate", "-s", `${megabytes}M`, image);
+    run("mkfs.ext4", "-q", image);
+    this.#device = output("losetup", "--find", "--show", image).trim();
+    run("mount", this.#device, mountPoint);
+    this.#mountPoint = mountPoint;
+  }
+
+  /** `writesPerSecond`: undefined for as many as the disk can. */
+  limit(writesPerSecond: number | undefined): void {
+    const { rdev } = statSync(this.#device);
+    // Major and minor number, as the kernel encodes small ones.
+    writeFileSync(WRITE_LIMITS, `${rdev >> 8}:${rdev & 255} ${writesPerSecond ?? 0}`);
+  }
+
+  remove(): void {
+    this.limit(undefined);
+    run("umount", "-l", this.#mountPoint);
+    run("losetup", "-d", this.#device);
+  }
+}
+
 /** Mounts a file system in memory with this size in MB. Returns its mount point. */
 export function mountSmallDisk(folder: string, megabytes: number): { readonly mountPoint: string; unmount(): void } {
   const mountPoint = join(folder, "small");
   mkdirSync(mountPoint);
   run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", mountPoint);
   return { mountPoint, unmount: () => run("umount", "-l", mountPoint) };
+}
+
+function output(command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { encoding: "utf8", timeout: 60_000 });
 }
 
 export function run(command: string, ...args: readonly string[]): void {
