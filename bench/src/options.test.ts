@@ -23,7 +23,7 @@ describe("options", () => {
   });
 
   it("select the rows of a cluster", () => {
-    expect(parseOptions(["--cluster"])?.rows).toEqual(new Set([33]));
+    expect(parseOptions(["--cluster"])?.rows).toEqual(new Set([33, 34]));
   });
 
   it("shorten everything for a quick run", () => {

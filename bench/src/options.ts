@@ -7,7 +7,7 @@ export const ROWS = [
 /** Rows of the console, which need a browser: measured only on request. */
 export const CONSOLE_ROWS = [26, 27, 28, 32] as const;
 /** Rows of a cluster, which need a NATS server: measured only on request. */
-const CLUSTER_ROWS = [33] as const;
+const CLUSTER_ROWS = [33, 34] as const;
 const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS, ...CLUSTER_ROWS];
 
 export interface Options {

@@ -1,6 +1,7 @@
 import { callAndEchoes } from "./call-and-echoes.ts";
 import { channelStream } from "./channel-stream.ts";
 import { clusterCalls } from "./cluster-calls.ts";
+import { clusterJobs } from "./cluster-jobs.ts";
 import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
 import { consoleOpenPages } from "./console-open-pages.ts";
@@ -54,4 +55,5 @@ export const scenarios: readonly Scenario[] = [
   consoleOpenPages,
   crashLoop,
   clusterCalls,
+  clusterJobs,
 ];
