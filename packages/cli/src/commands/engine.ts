@@ -24,7 +24,7 @@ interface EngineOptions {
   readonly stopWithStdin?: true;
   readonly askedAs?: readonly string[];
   readonly share?: string;
-  /** Values of `engineFlags`, by the names that commander gives them. */
+  /** Values of the flags in `engineFlags`. The names are those that commander derives from the flags. */
   readonly [flag: string]: unknown;
 }
 

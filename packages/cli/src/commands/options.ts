@@ -27,8 +27,8 @@ export function quietIdsOption(): Option {
 }
 
 /**
- * The option `--config`. It has no default, because a default would override a value given before the command, as in
- * `svc --config FILE COMMAND`.
+ * The option `--config`. It has no default, because a default would override the value of a `--config` before the
+ * command, as in `svc --config FILE COMMAND`.
  */
 export function configOption(description: string): Option {
   return new Option("-c, --config <file>", `${description} (default: "config.yaml")`);

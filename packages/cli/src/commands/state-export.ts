@@ -66,8 +66,8 @@ async function writeWhole(path: string, lines: AsyncIterable<string>, shown: str
   } catch (error) {
     await rm(draft, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
-    // Only error codes of the operating system have this form. Node's own codes contain lower-case letters or
-    // underscores.
+    // Only error codes of the operating system have this form. Codes of the engine are in lower case, and Node's other
+    // codes contain underscores.
     if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) throw error;
     throw new CommandFailure(`${shown} cannot be written: ${message}`, { cause: error });
   }

@@ -2,7 +2,10 @@ import { createServer } from "node:net";
 import { findPortHolder } from "../engine/port-holder.ts";
 import type { Check, Finding } from "./finding.ts";
 
-/** Checks that the ports of the config file are free, unless the engine is running and uses them itself. */
+/**
+ * Checks that the ports of the config file are free. Does nothing if the engine is running, because it uses these ports
+ * itself.
+ */
 export const ports: Check = async ({ report, isRunning }) => {
   if (report.config === undefined || isRunning) return [];
   const { engine, http, realtime } = report.config;

@@ -49,7 +49,7 @@ export function withEngines<Result>(
   );
 }
 
-/** Returns the header with the token. There is none if SVC_TOKEN is set, because the SDK sends that token. */
+/** Returns the header with the token. Returns no header if SVC_TOKEN is set, because the SDK sends that token. */
 function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
   const configured = process.env.SVC_TOKEN?.trim() ?? "";
   return token === undefined || configured !== "" ? {} : { headers: { authorization: `Bearer ${token}` } };

@@ -67,7 +67,7 @@ function textOf(bytes: Uint8Array | undefined, from: string): string {
   return utf8Text(bytes, from);
 }
 
-/** Decodes UTF-8 without a byte order mark. Throws on invalid bytes instead of replacing them. */
+/** Decodes UTF-8 and removes a byte order mark. Throws if bytes are invalid; they must not be replaced silently. */
 export function utf8Text(bytes: Uint8Array, from: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

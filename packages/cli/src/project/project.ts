@@ -13,7 +13,7 @@ export interface Project {
   readonly shownConfig: string;
 }
 
-/** The file given with --config, and how the engine was found. */
+/** The config file from the option --config, and the address at which the engine was found. */
 interface Found {
   readonly address: EngineAddress;
   readonly config: string | undefined;

@@ -28,7 +28,7 @@ export class LiveScreen {
     shell.out(ENTER);
   }
 
-  /** Shows the lines that fit, with the footer below them. */
+  /** Shows as many of the lines as fit on the screen, and the footer below the lines. */
   show(lines: readonly string[], footer: string): void {
     const room = Math.max(1, (this.#shell.outRows() ?? DEFAULT_ROWS) - 2);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), "…"];

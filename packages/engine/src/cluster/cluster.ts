@@ -102,7 +102,7 @@ export class Cluster {
       options.shared === undefined ? openStore(options) : this.#stores.open(run, options.shared, options);
   }
 
-  /** Starts the exchange with the other engines: they see this engine, and it sees them. */
+  /** Starts the exchange of messages with the other engines. Each engine then has the others as peers. */
   start(nodes: Nodes): void {
     const { logger, clock = systemClock } = this.#parts;
     this.#nodes = nodes;

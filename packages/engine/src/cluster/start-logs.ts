@@ -49,8 +49,8 @@ type Kind = "alone" | "replicas";
 
 /**
  * Returns the databases of a data folder: `alone` selects the files of an engine without a cluster, `replicas` the
- * replicas of an engine in a cluster. Changes none of them. Throws StartRefused if there are none, and DatabaseRefused
- * if e.g. an engine uses the folder.
+ * replicas of an engine in a cluster. Does not change the databases. Throws StartRefused if there are none, and
+ * DatabaseRefused if e.g. an engine uses the folder.
  */
 export function logSources(dataDir: string, kind: Kind): readonly LogSource[] {
   const lock = lockDataFolder(dataDir);

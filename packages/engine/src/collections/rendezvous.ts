@@ -1,7 +1,7 @@
 /**
- * Returns the first choice among the candidates for a key, by rendezvous hashing: everyone who knows the same
- * candidates chooses the same one. If a candidate leaves, only the keys change their choice whose choice it was.
- * Returns undefined if there are no candidates.
+ * Returns the first choice among the candidates for a key, by rendezvous hashing. Everyone who knows the same
+ * candidates chooses the same one. If a candidate leaves, another candidate is chosen only for the keys for which it
+ * was the choice. Returns undefined if there are no candidates.
  */
 export function firstChoice(key: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

@@ -23,7 +23,7 @@ export interface ExplainedKey extends DescribedKey {
 }
 
 /**
- * Describes every key of the config file. If `text` is given, the values are included. Throws ConfigError like
+ * Describes every key of the config file. If `text` is not undefined, the values are included. Throws ConfigError like
  * `parseConfig`.
  */
 export function explainConfig(file: string, text: string | undefined, options: LoadOptions): readonly ExplainedKey[] {

@@ -16,14 +16,14 @@ const KEPT = Object.entries(engineOptions)
   .map(([name]) => camelCase(name) as keyof EngineOptionSettings);
 
 /**
- * Returns the settings in force after the file changes. `before`: the settings in force until then. `next`: those of
- * the changed file. Settings that need a restart keep their values, e.g. the addresses of bridges and the folders with
- * open files.
+ * Returns the settings in force after the config file changes. `before` are the settings in force until then. `next`
+ * are the settings in the changed file. Settings that need a restart keep their values, e.g. the addresses of bridges
+ * and the folders with open files.
  *
  * A listener takes over the access rules of the new file. There is one exception: the new file gives the listener
  * another host, or changes `mode` or `insecure_bind`. The new rules were then computed for an address on which the
- * engine does not listen until its restart. So the listener may begin to require a token, but does not stop to require
- * one.
+ * engine does not listen until its restart. So the listener may start to require a token, but it does not stop
+ * requiring one.
  */
 export function settingsAfterReload(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge } = before;
@@ -54,9 +54,10 @@ export function settingsAfterReload(before: EngineSettings, next: EngineSettings
 }
 
 /**
- * Returns the listener of the new file that corresponds to a running one. This is the listener with the same address.
- * If there is none, and the number of listeners is unchanged, it is the listener at the same index. Returns undefined
- * if that one corresponds to another running listener, or if there is none.
+ * Returns the listener of the new file that corresponds to a running listener. This is the new listener with the same
+ * address. If no new listener has this address, and the number of listeners is unchanged, it is the new listener at the
+ * same index. Returns undefined if the new listener at that index has the address of another running listener, or if
+ * there is no such listener.
  */
 function counterpartOf(
   index: number,

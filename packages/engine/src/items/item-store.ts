@@ -19,8 +19,8 @@ export interface Item {
 }
 
 /**
- * Which failures an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut
- * may lose the writes of the last second. `memory`: neither of them.
+ * Which failures an acknowledged write survives. `durable`: a power cut and a crash of the process. `relaxed`: a crash
+ * of the process; a power cut may lose the writes of the last second. `memory`: no failure.
  */
 export type Durability = "durable" | "relaxed" | "memory";
 

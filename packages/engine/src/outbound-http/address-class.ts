@@ -24,8 +24,8 @@ const V4_SPECIAL: readonly (readonly [string, number, string])[] = [
 ];
 
 /**
- * The public IPv6 addresses are 2000::/3 without those ranges below that lie within it. The other ranges are listed
- * only because messages name them.
+ * Special ranges of IPv6. An address is public if it is in 2000::/3 and in none of these ranges. Ranges outside of
+ * 2000::/3 are listed only because messages show their names.
  */
 const V6_SPECIAL: readonly (readonly [string, number, string])[] = [
   ["::", 128, "unspecified"],

@@ -29,7 +29,9 @@ export function openModule(module: ProceduresModule, database: Database): Opened
   return { procedures: { ...procedures, [STORE_TIME]: write((_: null) => undefined) }, buffer, time };
 }
 
-/** Opens the procedures with the given time and runs. The returned buffer does nothing if the procedures have none. */
+/**
+ * Opens the procedures with the given time and runs. If the procedures have no buffer, the returned one does nothing.
+ */
 export function openProcedures(
   module: ProceduresModule,
   database: Database,

@@ -82,7 +82,7 @@ export class Session {
     return this.#isRenewed;
   }
 
-  /** The stored log time; undefined if there is none. */
+  /** The stored log time; undefined if the database has none. */
   get storedTime(): BatchTime | undefined {
     return this.#connection?.time.stored;
   }

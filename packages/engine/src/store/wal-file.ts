@@ -15,7 +15,7 @@ const FRAMES_PER_READ = 64;
 export interface WalContent {
   /** Frames up to the last readable commit. These are the frames that SQLite uses. */
   readonly readable: number;
-  /** Readable frames, without those of the last readable transaction. */
+  /** Number of readable frames before the last readable transaction. */
   readonly readableBeforeLast: number;
   /**
    * Frames of later transactions after the first bad frame. SQLite ignores them without an error. A transaction starts

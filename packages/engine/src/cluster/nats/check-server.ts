@@ -92,7 +92,7 @@ export async function durabilityOf(nats: NatsConnection, cluster: string): Promi
 
 /**
  * Derives the durability from the answers of the servers. `urls` are the addresses that the servers announce. There may
- * be more of them than servers, because a server that listens on all addresses of its machine announces each of them.
+ * be more addresses than servers, because a server that listens on all addresses of its machine announces each address.
  */
 export function durabilityIn(reports: readonly ServerReport[], urls: readonly string[]): LogDurability {
   const sizes = reports.map(({ data }) => Number(data?.meta_cluster?.cluster_size ?? 1));

@@ -106,7 +106,7 @@ export class NatsSeeds implements Seeds {
       return isTaken ? undefined : { ...index, claim: { run, id } };
     });
     if (claimed === undefined) return undefined;
-    // Remove the parts of processes that died during a snapshot. If this fails, the next claim removes them.
+    // Remove the parts of snapshots whose processes died. If this fails, the next claim removes the parts.
     const strays = [...found].filter((one) => !claimed.kept.some((each) => each.id === one));
     for (const stray of strays) await this.#remove(stray).catch(() => undefined);
     return {
@@ -153,7 +153,7 @@ export class NatsSeeds implements Seeds {
     await this.#change((index) => {
       if (index.kept.some((one) => one.id === id)) return index;
       if (index.claim?.id !== id) throw new Error("another engine makes a snapshot: this one was considered dead");
-      // The store may have ended during the upload, e.g. because its replica differs from those of the others.
+      // The store may have ended during the upload, e.g. because its replica differs from the replicas of the majority.
       signal?.throwIfAborted();
       const same = index.kept.filter(({ identity }) => identity === snapshot.identity);
       refuseOlder(stored, same);

@@ -41,8 +41,7 @@ export interface EditResult {
 
 export interface EditOptions {
   /**
-   * Options with which the engine reads the file. If they are given, an edit that adds a problem rejects with
-   * `would_be_refused`.
+   * Options with which the engine reads the file. If set, an edit that adds a problem rejects with `would_be_refused`.
    */
   readonly check?: LoadOptions;
 }

@@ -21,7 +21,7 @@ export interface InboxParts {
   readonly onOwn: (n: number) => void;
   /**
    * Called when the replica was opened again after its thread ended. `hasMissed` is true if the replica had applied
-   * writes of other nodes whose answers are lost. Those writes are never reported.
+   * writes of other nodes whose answers are lost. These writes are never reported to listeners.
    */
   readonly onReopened: (membership: Membership, hasMissed: boolean) => void;
   /** Called when no further entry can ever be applied. */

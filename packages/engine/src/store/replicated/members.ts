@@ -23,7 +23,7 @@ export interface ExpelInput {
 
 /**
  * Procedures that change the members. To expel a run, a majority of the members must vote for it. So a node that has
- * lost contact to the others cannot expel them. If there are only two members, one vote is enough.
+ * lost contact with the other nodes cannot expel them. If there are only two members, one vote is enough.
  */
 export function memberProcedures(tables: ReplicaTables): ProcedureTable {
   return {

@@ -94,7 +94,8 @@ async function openOnce<Procedures extends ProcedureTable>({
     }
   };
   const onEnded = (state: RunState): void => {
-    // The next opening makes a marked file anew, so mark the file of a quarantined replica.
+    // Mark the file of a quarantined replica. The next opening replaces a marked file with a snapshot or the content of
+    // the log.
     if (state === "quarantined" && file !== undefined) noteUnsynced(file);
     parts.onEnded?.(state);
   };

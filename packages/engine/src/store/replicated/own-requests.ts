@@ -98,8 +98,8 @@ export class OwnRequests {
   }
 
   /**
-   * Rejects all requests. `inFlight` is the outcome of those in flight, `unknown` by default, because the entry may be
-   * in the log.
+   * Rejects all requests. `inFlight` is the outcome of the requests in flight. It is `unknown` by default, because
+   * their entry may be in the log.
    */
   fail(error: (outcome: Outcome) => CallError, inFlight: Outcome = "unknown"): void {
     const [sent, waiting] = [this.#inFlight, this.#waiting];

@@ -12,7 +12,7 @@ export interface ReplicaState {
   readonly identity: string;
   /** Position of the last entry of which all requests are applied. */
   readonly position: number;
-  /** Id of the entry at `position`; "" if there is none. */
+  /** Id of the entry at `position`; "" if the position is 0. */
   readonly lastId: string;
   /**
    * Number of requests of the next entry that are applied already. It is above 0 only if the answers are so large that

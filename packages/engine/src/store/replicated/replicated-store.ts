@@ -301,7 +301,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#lastTime = applied.time;
     const former = this.#membership.members;
     if (applied.membership !== undefined) this.#membership = applied.membership;
-    // Ignored before this run has joined: entries of that time may be older than a restore of the replica.
+    // Ignored in entries from before the join: if the replicas differed then, the replica may have been restored since.
     if (applied.differs && this.#isJoined) this.#damage = "the replicas of this store differ";
     if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
     else if (applied.outcome === "applied") this.#reportForeign(applied);
@@ -324,7 +324,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       return;
     }
     if (!hasMissed || !this.#isJoined || this.#end !== undefined) return;
-    // The listeners have missed changes without knowing it. A new store makes them read everything again.
+    // The listeners missed changes and cannot know which. A new store makes them read everything again.
     const reason = "the replica restarted before it had reported writes of other engines; this engine must join again";
     this.#endWith(reason, (outcome) => storageFailed(reason, outcome));
     this.#parts.onEnded?.("member");

@@ -36,7 +36,7 @@ export interface LogAndSnapshots {
   readonly state: LogState;
   /** The newest snapshot is the first. */
   readonly kept: readonly KeptSnapshot[];
-  /** Reason why entries are kept in the log although a snapshot contains them. */
+  /** Reason why entries are kept in the log although a snapshot contains these entries. */
   readonly problem?: string;
 }
 

@@ -22,8 +22,8 @@ export interface SeedOptions {
   /** True if entries that this file lacks were removed from the log. The file is then replaced. */
   readonly isLate?: boolean;
   /**
-   * Node of the replica. If its file cannot be trusted, its own snapshots and those of quarantined nodes are used only
-   * if there are no others.
+   * Node of the replica. If the replica's file cannot be trusted, snapshots of this node and of quarantined nodes are
+   * used only if there are no other snapshots.
    */
   readonly node: string;
   readonly logger: Logger;
@@ -58,7 +58,7 @@ export async function seedReplica(options: SeedOptions): Promise<boolean> {
   return false;
 }
 
-/** Copies the best snapshot that can be read. Resolves with false if there is none. */
+/** Copies the best snapshot that can be read. Resolves with false if there is no suitable snapshot. */
 async function copyBest(
   seeds: Seeds,
   { identity, first, ...options }: SeedOptions & Pick<LogState, "identity" | "first"> & { readonly draft: string },

@@ -75,7 +75,7 @@ export function openWatcherTable(database: Database): WatcherTable {
 
 /**
  * Procedures for the watchers of a cluster. They decide which engine delivers the changes of a watcher. Every replica
- * runs them, so all engines agree on it.
+ * runs these procedures, so all engines agree on the decision.
  */
 export function openWatcherProcedures(database: Database, table: WatcherTable, runs: StoreRuns) {
   const put = database.prepare(
