@@ -98,10 +98,11 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
       },
     });
   if (problem === undefined) {
-    await withEngine(address, "svc worker add", async (engine) => {
+    await withEngine(address, "svc worker add", async (engine, reached) => {
       const project = await projectOfEngine(shell, engine, { address, config: options.config });
       await withAllEngines(shell, engine, {
         options,
+        reached,
         commandName: "svc worker add",
         action: (engines) => addAll(project, engines),
       });

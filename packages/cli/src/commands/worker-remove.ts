@@ -50,10 +50,11 @@ async function removeWorkers(shell: Shell, names: readonly string[], options: Re
       engine: undefined,
       options,
     });
-  await withEngine(address, "svc worker remove", async (engine) => {
+  await withEngine(address, "svc worker remove", async (engine, reached) => {
     const project = await projectOfEngine(shell, engine, { address, config: options.config });
     await withAllEngines(shell, engine, {
       options,
+      reached,
       commandName: "svc worker remove",
       action: (engines) => removeAll(shell, names, { project, engine: engines, options }),
     });

@@ -1,7 +1,10 @@
+import { basename, dirname } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
 import type { EngineOptions } from "../commands/options.ts";
 import { pathOf } from "../commands/unknown-command.ts";
+import { CommandFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
+import { sayNote } from "../terminal/notes.ts";
 import {
   type EngineCalls,
   listWorkers,
@@ -9,8 +12,8 @@ import {
   type WorkerState,
   workerStatus,
 } from "../workers/worker-functions.ts";
-import { announcedEngines } from "./announced-engine.ts";
-import { announcedAddress, engineAddress, probe, projectConfigFile } from "./engine-address.ts";
+import { type AnnouncedEngine, announcedEngines } from "./announced-engine.ts";
+import { announcedAddress, type EngineAddress, probe, projectConfigFile } from "./engine-address.ts";
 import { askEngine, type EngineRequest } from "./engine-request.ts";
 import { withEngines } from "./engine-session.ts";
 
@@ -26,31 +29,50 @@ export function askAllEngines<Result>(
   action: (engines: EngineCalls) => Promise<Result>,
 ): Promise<Result> {
   const { options, command } = request;
-  return askEngine(shell, request, (engine) =>
-    withAllEngines(shell, engine, { options, commandName: pathOf(command), action }),
+  return askEngine(shell, request, (engine, reached) =>
+    withAllEngines(shell, engine, { options, reached, commandName: pathOf(command), action }),
   );
 }
 
 export interface WithAllEngines<Result> {
   readonly options: EngineOptions;
+  /** Address of the engine. */
+  readonly reached: EngineAddress;
   readonly commandName: string;
   readonly action: (engines: EngineCalls) => Promise<Result>;
 }
 
-/** Runs the action with connections to all engines of the `svc dev --cluster` to which the given engine belongs. */
+/**
+ * Runs the action with connections to all engines of the `svc dev --cluster` to which the given engine belongs. Prints a
+ * note for each that listens but does not respond.
+ */
 export async function withAllEngines<Result>(
   shell: Shell,
   engine: Worker,
-  { options, commandName, action }: WithAllEngines<Result>,
+  { options, reached, commandName, action }: WithAllEngines<Result>,
 ): Promise<Result> {
-  const { from, url } = engineAddress(shell, options);
-  const announced = from === "announced" ? announcedEngines(shell, projectConfigFile(shell, options.config)) : [];
-  const others = announced.filter((other) => other.url !== url).map(announcedAddress);
-  const problems = await Promise.all(others.map(probe));
-  const listening = others.filter((_, index) => problems[index] === undefined);
-  return withEngines(listening, commandName, (further) =>
+  const announced =
+    reached.from === "announced" ? announcedEngines(shell, projectConfigFile(shell, options.config)) : [];
+  const others = announced.filter((other) => other.url !== reached.url);
+  const responding = (await Promise.all(others.map((other) => responds(shell, other)))).flat();
+  return withEngines(responding, commandName, (further) =>
     action(further.length === 0 ? engine : callsTo([engine, ...further])),
   );
+}
+
+/** Returns the engine's address. Returns nothing if it does not listen, or, after a note, if it gives no proof. */
+async function responds(shell: Shell, engine: AnnouncedEngine): Promise<readonly EngineAddress[]> {
+  const address = announcedAddress(engine);
+  if ((await probe(address)) !== undefined) return [];
+  try {
+    await address.prove?.();
+    return [address];
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    const node = basename(dirname(engine.dataDir));
+    sayNote(shell, `${node} did not answer at ${address.shownUrl}: its workers are left out`);
+    return [];
+  }
 }
 
 /**

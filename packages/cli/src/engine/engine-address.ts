@@ -5,7 +5,7 @@ import { MASK, MAX_ADDRESSES, maskConfigText, splitAddresses } from "@svc-runtim
 import { CommandFailure, EXIT, usageFailure } from "../exit-codes.ts";
 import { listedBridgePort } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
-import { type AnnouncedEngine, announcedEngine, engineIn } from "./announced-engine.ts";
+import { type AnnouncedEngine, announcedEngines, engineIn } from "./announced-engine.ts";
 import { requireProof } from "./engine-proof.ts";
 
 export const DEFAULT_CONFIG_FILE = "config.yaml";
@@ -27,6 +27,11 @@ export interface EngineAddress {
   readonly shownUrl: string;
   /** Further engines of the same cluster. They are used if this engine cannot be reached. */
   readonly further?: readonly { readonly url: string; readonly shownUrl: string }[] | undefined;
+  /**
+   * The other engines of a `svc dev --cluster`, each with its own token and proof. They are used if this one does not
+   * respond.
+   */
+  readonly others?: readonly EngineAddress[] | undefined;
   /** Token of the engine, if it was found in the engine's own project. `SVC_TOKEN` takes precedence over it. */
   readonly token?: string | undefined;
   /**
@@ -51,8 +56,8 @@ export function engineAddress(
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return several(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
-  const announced = announcedEngine(shell, configFile);
-  if (announced !== undefined) return announcedAddress(announced);
+  const [announced, ...others] = announcedEngines(shell, configFile).map(announcedAddress);
+  if (announced !== undefined) return others.length === 0 ? announced : { ...announced, others };
   const configured = configuredBridgeUrl(shell, configFile);
   const found = configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
   return existsSync(configFile) ? found : { ...found, missingConfig: configFile };

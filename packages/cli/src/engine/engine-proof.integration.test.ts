@@ -146,6 +146,29 @@ it("svc doctor and svc completion send no token to an imposter", { timeout: 20_0
   expect(heads.join("\n")).not.toContain(TOKEN);
 });
 
+it.each(["a", "b"])(
+  "svc uses the other engines of a cluster if %s does not respond",
+  { timeout: 60_000 },
+  async (hung) => {
+    const running = project("workers: []\n");
+    const engine = await startTestEngine(running);
+    undo.push(() => engine.stop());
+    const silent = await imposter(() => new Promise(() => {}));
+    const { dir } = project();
+    const announce = (name: string, facts: string): void => {
+      mkdirSync(join(dir, ".svc/cluster", name, "data"), { recursive: true });
+      writeFileSync(join(dir, ".svc/cluster", name, "data/engine.json"), facts);
+    };
+    announce(hung, JSON.stringify({ pid: process.pid, bridge: silent.url, proof_key: "k".repeat(43) }));
+    announce(hung === "a" ? "b" : "a", readFileSync(join(running.dir, ".svc/data/engine.json"), "utf8"));
+
+    const { status, notes } = await svc(dir, ["worker", "list"]);
+    expect(notes).toContain(`${hung} did not answer at ${silent.url}: its workers are left out`);
+    expect(status).toBe(EXIT.done);
+    expect((await svc(dir, ["functions"])).status).toBe(EXIT.done);
+  },
+);
+
 it("an older engine without a proof gets no token, and the error asks for a restart", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   const { status, notes } = await svc(crashed(url, {}).dir, ["worker", "list"]);

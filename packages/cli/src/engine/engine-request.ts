@@ -7,7 +7,7 @@ import { foreignConfigFile, requireOwnEngine } from "../project/project.ts";
 import type { Shell } from "../shell.ts";
 import { sayNote } from "../terminal/notes.ts";
 import { missingModule } from "../workers/missing-module.ts";
-import { engineAddress } from "./engine-address.ts";
+import { type EngineAddress, engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";
 
 export interface EngineRequest {
@@ -27,10 +27,10 @@ export interface EngineRequest {
 export async function askEngine<Result>(
   shell: Shell,
   { command, options, access }: EngineRequest,
-  action: (engine: Worker) => Promise<Result>,
+  action: (engine: Worker, reached: EngineAddress) => Promise<Result>,
 ): Promise<Result> {
   const address = engineAddress(shell, options);
-  return withEngine(address, pathOf(command), async (engine) => {
+  return withEngine(address, pathOf(command), async (engine, reached) => {
     // Only a guessed address is checked. It is not a guess if the user gave it, or if it is from this project's data
     // folder.
     const isGuess = address.from === "default" || address.from === "config";
@@ -41,7 +41,7 @@ export async function askEngine<Result>(
         sayNote(shell, `the engine at ${address.shownUrl} is another project's; it runs with ${foreign}`);
     }
     try {
-      return await action(engine);
+      return await action(engine, reached);
     } catch (error) {
       throw missingModule(error) ?? error;
     }

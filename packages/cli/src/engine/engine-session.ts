@@ -1,5 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
+import { CommandFailure } from "../exit-codes.ts";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
 import { connectionRejected, type EngineRejection } from "./rejected-connection.ts";
 
@@ -15,18 +16,18 @@ export async function withEngine<Result>(
   commandName: string,
   action: (worker: Worker, reached: EngineAddress) => Promise<Result>,
 ): Promise<Result> {
-  const reached = await requireListener(address);
+  const { reached, url } = await firstResponding(address);
   // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc-runtime/sdk");
-  const urls = [(await address.prove?.()) ?? reached.url, ...(reached.further ?? []).map(({ url }) => url)];
+  const urls = [url, ...(reached.further ?? []).map((one) => one.url)];
   // The SDK must not log, because its errors are returned and the command prints them on standard error itself.
   const worker = connect(urls.join(","), {
     name: commandName,
     kind: "cli",
     handleSignals: false,
     logger: silentLogger,
-    ...tokenHeader(address),
-    ...reconnectCheck(address),
+    ...tokenHeader(reached),
+    ...reconnectCheck(reached),
   });
   try {
     await connected(worker, reached);
@@ -47,6 +48,26 @@ export function withEngines<Result>(
   return withEngine(first, commandName, (engine) =>
     withEngines(others, commandName, (engines) => action([engine, ...engines])),
   );
+}
+
+/**
+ * Returns the first of the engines that listens and gives its proof, and the address to connect to. Throws what is wrong
+ * with the first one if none does.
+ */
+async function firstResponding(
+  address: EngineAddress,
+): Promise<{ readonly reached: EngineAddress; readonly url: string }> {
+  let failure: CommandFailure | undefined;
+  for (const one of [address, ...(address.others ?? [])]) {
+    try {
+      const reached = await requireListener(one);
+      return { reached, url: (await one.prove?.()) ?? reached.url };
+    } catch (error) {
+      if (!(error instanceof CommandFailure)) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure;
 }
 
 /** Returns the header with the token. Returns no header if SVC_TOKEN is set, because the SDK sends that token. */
