@@ -1,10 +1,11 @@
 import { CallError } from "@svc-runtime/protocol";
+import type { NodeListing } from "@svc-runtime/protocol/listings";
 import { VERSION, type Worker } from "@svc-runtime/sdk";
 import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
 import type { Check, CheckContext, Finding } from "./finding.ts";
-import { nodeFindings } from "./nodes.ts";
+import { clusterNodes, findingsOf } from "./nodes.ts";
 import { queueFindings } from "./queues.ts";
 import { triggerFindings } from "./triggers.ts";
 
@@ -33,11 +34,12 @@ export const engine: Check = async (context) => {
         status: "ok",
         message: `${info.version} responds at ${reached.shownUrl}`,
       };
+      const nodes = await clusterNodes(worker);
       return [
         responds,
         ...versionFinding(info),
-        ...(await readiness(info, { ...context, address: reached })),
-        ...(await nodeFindings(worker)),
+        ...(await readiness(info, { ...context, address: reached }, nodes)),
+        ...nodes.flatMap((node) => findingsOf(node, nodes)),
         ...(await workerFindings(worker)),
         ...(await triggerFindings(worker)),
         ...(await queueFindings(worker)),
@@ -80,7 +82,11 @@ function versionFinding({ version }: EngineInfo): readonly Finding[] {
   ];
 }
 
-async function readiness({ addresses }: EngineInfo, { address, signal }: CheckContext): Promise<readonly Finding[]> {
+async function readiness(
+  { addresses }: EngineInfo,
+  { address, signal }: CheckContext,
+  nodes: readonly NodeListing[],
+): Promise<readonly Finding[]> {
   const sentAtMs = Date.now();
   let response: Response;
   try {
@@ -99,13 +105,23 @@ async function readiness({ addresses }: EngineInfo, { address, signal }: CheckCo
   const body = (await response.json().catch(() => ({}))) as { readonly reasons?: readonly unknown[] };
   const ready: Finding = response.ok
     ? { check: "readiness", status: "ok", message: "ready (/readyz)" }
-    : {
-        check: "readiness",
-        status: "problem",
-        message: `not ready (/readyz, HTTP ${response.status}): ${(body.reasons ?? []).map((reason) => (typeof reason === "string" ? reason : JSON.stringify(reason))).join(", ")}`,
-        remedy: "See the engine's log, and: svc trigger --function-id=engine::health::check",
-      };
+    : notReady(response.status, body.reasons ?? [], nodes);
   return [ready, ...clockFinding(response.headers.get("date"), sentAtMs, receivedAtMs)];
+}
+
+/** An engine that is drained is not ready on purpose. Exported for tests. */
+export function notReady(status: number, reasons: readonly unknown[], nodes: readonly NodeListing[]): Finding {
+  const own = nodes.find(({ self }) => self);
+  const isDrained = own?.state === "draining" || own?.state === "drained";
+  const shown = reasons.map((reason) => (typeof reason === "string" ? reason : JSON.stringify(reason))).join(", ");
+  return {
+    check: "readiness",
+    status: isDrained ? "warning" : "problem",
+    message: `not ready (/readyz, HTTP ${status}): ${shown}`,
+    remedy: isDrained
+      ? `To take it back: svc nodes undrain ${own.name}`
+      : "See the engine's log, and: svc trigger --function-id=engine::health::check",
+  };
 }
 
 /**

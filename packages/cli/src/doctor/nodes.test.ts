@@ -1,5 +1,6 @@
 import type { NodeListing, NodeReport } from "@svc-runtime/protocol/listings";
 import { expect, it } from "vitest";
+import { notReady } from "./engine.ts";
 import { findingsOf } from "./nodes.ts";
 
 const REPORT: NodeReport = {
@@ -49,4 +50,17 @@ it("finds what is wrong with an engine of a cluster", () => {
     "warning: its clock is 1.5 s behind that of the engine that was asked",
   ]);
   expect(shown(node({}), [node({ version: "1.0.1" })])).toEqual(["warning: it has version 1.0.0, others have another"]);
+});
+
+it("warns about an engine that is not ready because it is drained", () => {
+  const drained = node({}, { name: "a", self: true, state: "drained" });
+  expect(notReady(503, ["the engine is drained"], [drained, node({})])).toEqual({
+    check: "readiness",
+    status: "warning",
+    message: "not ready (/readyz, HTTP 503): the engine is drained",
+    remedy: "To take it back: svc nodes undrain a",
+  });
+  expect(notReady(503, ["no NATS server"], [node({}, { self: true }), node({}, { state: "drained" })]).status).toBe(
+    "problem",
+  );
 });

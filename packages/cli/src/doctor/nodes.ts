@@ -8,8 +8,8 @@ const MAX_SKEW_MS = 1_000;
 /** Maximum number of entries of a log by which an engine may lag behind. */
 const MAX_BEHIND = 1_000;
 
-/** Returns findings about the engines of a cluster. Returns none for an engine without a cluster. */
-export async function nodeFindings(engine: Worker): Promise<readonly Finding[]> {
+/** Returns the engines of the cluster. Returns none for an engine without a cluster. */
+export async function clusterNodes(engine: Worker): Promise<readonly NodeListing[]> {
   // Check first whether the function exists, because a call of a missing function would count as an error of the
   // engine.
   const { functions } = await engine.call<{ readonly functions: readonly unknown[] }>({
@@ -19,10 +19,10 @@ export async function nodeFindings(engine: Worker): Promise<readonly Finding[]> 
   if (functions.length === 0) return [];
   const nodes = await listNodes(engine);
   const isAlone = nodes.every(({ report }) => report !== null && report.durability === null);
-  return isAlone ? [] : nodes.flatMap((node) => findingsOf(node, nodes));
+  return isAlone ? [] : nodes;
 }
 
-/** Returns the findings about one engine. Exported for tests. */
+/** Returns the findings about one engine. */
 export function findingsOf(node: NodeListing, all: readonly NodeListing[]): readonly Finding[] {
   const check = `node ${node.name}`;
   const { report, state, reason } = node;
