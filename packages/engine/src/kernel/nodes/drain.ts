@@ -87,7 +87,7 @@ export class Drain {
     if (this.#state === "up" && !force && !(await this.#ports.askToStay()))
       throw new CallError(
         "invalid_request",
-        "no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
+        "no other engine of the cluster stays up (the others are drained or draining, or do not answer), so there is none for its workers; to drain it nevertheless, set `force` (of svc: --force)",
       );
     this.#refuseAtEnd();
     if (this.#ends !== ends) throw new CallError("invalid_request", "it was taken back before it was drained");

@@ -115,6 +115,7 @@ const handlers: { readonly [Type in HandledType]: FrameHandler<Type> } = {
 export class Nodes implements PeerListener {
   readonly #ports: NodePorts;
   readonly #self: Pick<NodeIdentity, "run" | "startedAtMs">;
+  readonly #name: string;
   readonly #table: PeerTable;
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
@@ -130,6 +131,7 @@ export class Nodes implements PeerListener {
   constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
     this.#ports = ports;
     this.#self = identity;
+    this.#name = options.name;
     const defer = options.defer ?? setImmediate;
     this.#table = new PeerTable({
       self: { ...identity, node: options.node, name: options.name },
@@ -217,9 +219,13 @@ export class Nodes implements PeerListener {
         };
   }
 
-  /** Nodes that were peers and did not come back. */
+  /**
+   * Nodes that were peers and did not come back. A node whose name another one has is not among them: two had the same
+   * name, or the node has a new data folder.
+   */
   gone(): readonly GoneNode[] {
-    return [...this.#gone.values()];
+    const names = new Set([this.#name, ...[...this.#table.up()].map(({ name }) => name)]);
+    return [...this.#gone.values()].filter(({ name }) => !names.has(name));
   }
 
   /** Workers that are connected to the peers. */

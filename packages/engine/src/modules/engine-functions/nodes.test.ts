@@ -137,6 +137,21 @@ describe("engine::nodes::list in a cluster", () => {
     });
   });
 
+  it("has no row for one that is gone if another engine has its name", async () => {
+    const a = await start("a", 1);
+    const b = await start("b", 1);
+    cluster.kill(await start("b", 1));
+    cluster.kill(await start("a", 1));
+    await cluster.advance(10_000);
+    expect((await nodesAt(a)).map(({ name, state }) => [name, state])).toEqual([
+      ["a", "up"],
+      ["b", "up"],
+    ]);
+    cluster.kill(b);
+    await cluster.advance(10_000);
+    expect((await nodesAt(a)).map(({ name, state }) => [name, state])).toContainEqual(["b", "gone"]);
+  });
+
   it("gives the workers of an engine to others, and takes them again", async () => {
     const [a, b] = [await start("a", 1), await start("b", 1)];
     const atA = await a.connectWorker({ name: "at a" });
@@ -200,7 +215,7 @@ describe("engine::nodes::list in a cluster", () => {
       await expect(engine.call("engine::nodes::drain", { node: "a" })).rejects.toMatchObject({
         code: "invalid_request",
         message:
-          "the engine a refused: no other engine of the cluster is up, so its workers have nowhere to go; `force` drains it nevertheless",
+          "the engine a refused: no other engine of the cluster stays up (the others are drained or draining, or do not answer), so there is none for its workers; to drain it nevertheless, set `force` (of svc: --force)",
       });
     expect(a.kernel.nodes?.drain.state).toBe("up");
     // A new time limit for one that drains already is always taken.
