@@ -221,7 +221,7 @@ function follow(nats: NatsConnection, logger: Logger): NatsClient {
       logger.info("connected to a NATS server again", { server: status.server });
       for (const listener of listeners) listener();
     } else if (status.type === "error") {
-      logger.error("a NATS server reports an error", { error: status.error });
+      logger.error("a NATS server reports an error", { error: status.error.message });
     }
   };
   void (async () => {

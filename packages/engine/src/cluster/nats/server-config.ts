@@ -63,7 +63,7 @@ export function serverConfig(options: ServerConfigOptions): string {
 # Version 2.10.23 or later. Each server has a name, addresses and a store_dir of its own; the rest is the same for all.
 server_name: ${quoted(name)}
 listen: ${quoted(listen)}
-# An entry of the log has up to 512 KiB, and a server hands it over as base64.
+# An entry of the log has up to 512 KiB, and a server sends it as base64.
 max_payload: 1MB
 ${tlsBlock(tls, "", false)}
 jetstream {

@@ -104,6 +104,9 @@ describe("presence", () => {
     b.table.stop();
     net.settle();
     expect(a.events).toEqual(["b up", "b gone: it stops"]);
+    const gone = ({ logs }: TestNode) => logs.filter(({ message }) => message === "a node is gone").length;
+    // Its peers are still there when it stops.
+    expect([gone(a), gone(b)]).toEqual([1, 0]);
   });
 
   it("a killed run is gone after 3.3 s at the latest, and not before 2.8 s", () => {
@@ -112,7 +115,7 @@ describe("presence", () => {
     net.advance(2_800);
     expect(a.events).toEqual(["b up"]);
     net.advance(500);
-    expect(a.events).toEqual(["b up", "b gone: nobody has listened for it for 2.8 s"]);
+    expect(a.events).toEqual(["b up", "b gone: it has not been connected to a NATS server for 2.8 s"]);
   });
 
   it("a run that listens again just before it would be gone is asked once more, and stays", () => {

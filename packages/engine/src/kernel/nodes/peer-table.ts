@@ -18,6 +18,8 @@ import { Peer } from "./peer.ts";
 const HELLO_EVERY_MS = 1_000;
 /** Interval between two probes of each peer, in milliseconds. */
 const PROBE_EVERY_MS = 500;
+/** Reason why the sessions with the peers end when this node stops. */
+const STOPPING = "this engine stops";
 /**
  * A peer is gone when its run has not been listening for this long, in milliseconds. More than 2 s, because a NATS
  * client that connects to another server needs up to 2 s.
@@ -126,7 +128,7 @@ export class PeerTable {
     for (const peer of [...this.#peers.values()]) {
       peer.send({ type: "bye" });
       peer.flush();
-      this.#remove(peer, "this engine stops");
+      this.#remove(peer, STOPPING);
     }
     for (const undo of this.#undos.splice(0)) undo();
   }
@@ -166,7 +168,7 @@ export class PeerTable {
     peer.noteAbsent(ABSENT_MS, () =>
       this.#options.link.probe(peer.run, (isBack) => {
         if (isBack) peer.noteHeard();
-        else this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`);
+        else this.#remove(peer, `it has not been connected to a NATS server for ${ABSENT_MS / 1000} s`);
       }),
     );
   }
@@ -301,7 +303,9 @@ export class PeerTable {
     this.#peers.delete(peer.run);
     peer.end();
     if (peer.peerSession !== undefined) bound(this.#formerSessions, MAX_FORMER_RUNS).set(peer.run, peer.peerSession);
-    if (peer.hello !== undefined) this.#options.log.warn("a node is gone", { node: peer.name, run: peer.run, reason });
+    // The peers of a node that stops are still there.
+    if (peer.hello !== undefined && reason !== STOPPING)
+      this.#options.log.warn("a node is gone", { node: peer.name, run: peer.run, reason });
     this.#options.listener.onGone(peer, reason);
   }
 

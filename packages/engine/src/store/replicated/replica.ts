@@ -66,7 +66,7 @@ export class Replica {
     this.#state = this.#tables.state() ?? empty;
     if (this.#state.identity !== identity)
       throw new ReplicaStopped(
-        `the replica is one of log ${this.#state.identity}, but the log is ${identity}: the NATS servers lost the former one (then keep this file: \`svc cluster recover --help\`), or \`svc cluster init\` or \`recover\` made this one (then move the folder \`cluster\` out of this engine's data folder)`,
+        `the replica is one of log ${this.#state.identity}, but the log is ${identity}: the NATS servers lost the former one (then keep this file: \`svc cluster recover --help\`), \`svc cluster init\` or \`recover\` made this one (then move the folder \`cluster\` out of this engine's data folder), or the folder is of another cluster (then set \`engine.cluster\` to that one, or take another data folder)`,
       );
     this.#time = new ReplicaTime(this.#state);
     const { procedures, buffer } = openProcedures(module, database, this.#time, {
