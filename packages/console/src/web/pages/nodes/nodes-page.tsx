@@ -34,7 +34,8 @@ const mono = (text: string | number, className?: string): ReactNode => (
   <span className={`font-mono text-[12px] ${className ?? ""}`}>{text}</span>
 );
 
-const COLUMNS: readonly Column<NodeListing>[] = [
+/** `from` leaves room for all columns that are shown at this width. Exported for tests. */
+export const COLUMNS: readonly Column<NodeListing>[] = [
   {
     ...{ key: "state", header: t`State`, width: "5rem" },
     cell: ({ state, reason }) => (
@@ -53,39 +54,39 @@ const COLUMNS: readonly Column<NodeListing>[] = [
     ),
   },
   {
-    ...{ key: "address", header: t`Address for workers`, width: "minmax(9.5rem,1.5fr)", from: 900 },
+    ...{ key: "address", header: t`Address for workers`, width: "minmax(9.5rem,1.5fr)", from: 1_040 },
     cell: reported(({ addresses }) => mono(addresses.bridge)),
   },
   {
     ...{ key: "http", header: t`HTTP API`, width: "minmax(9.5rem,1.5fr)", from: 1_360 },
     cell: reported(({ addresses }) => mono(addresses.http)),
   },
-  { ...{ key: "version", header: t`Version`, width: "4rem", from: 1_040 }, cell: reported(({ version }) => version) },
+  { ...{ key: "version", header: t`Version`, width: "4rem", from: 1_190 }, cell: reported(({ version }) => version) },
   {
-    ...{ key: "pid", header: t`PID`, width: "4rem", align: "right", from: 1_040 },
+    ...{ key: "pid", header: t`PID`, width: "4rem", align: "right", from: 1_190 },
     cell: reported(({ pid }) => mono(pid)),
   },
   {
-    ...{ key: "workers", header: t`Workers`, width: "4rem", align: "right" },
+    ...{ key: "workers", header: t`Workers`, width: "4rem", align: "right", from: 430 },
     cell: reported(({ workers }) => mono(workers)),
   },
   {
-    ...{ key: "calls", header: t`In flight`, width: "4.5rem", align: "right", from: 500 },
+    ...{ key: "calls", header: t`In flight`, width: "4.5rem", align: "right", from: 610 },
     cell: reported(({ calls_in_flight }) => mono(calls_in_flight)),
   },
   {
-    ...{ key: "behind", header: t`Behind`, width: "4rem", align: "right", from: 380 },
+    ...{ key: "behind", header: t`Behind`, width: "4rem", align: "right", from: 530 },
     cell: (node) => {
       const behind = behindOf(node);
       return behind === undefined ? NONE : <span title={storesText(node)}>{mono(behind)}</span>;
     },
   },
   {
-    ...{ key: "clock", header: t`Clock`, width: "4rem", align: "right", from: 640 },
+    ...{ key: "clock", header: t`Clock`, width: "4rem", align: "right", from: 780 },
     cell: reported(({ clock_offset_ms: ms }) => mono(clockText(ms), isClockApart(ms) ? "text-warn" : undefined)),
   },
   {
-    ...{ key: "durability", header: t`Durability`, width: "5rem", from: 760 },
+    ...{ key: "durability", header: t`Durability`, width: "5rem", from: 870 },
     cell: reported(({ durability }) =>
       durability === null ? (
         NONE
@@ -97,13 +98,16 @@ const COLUMNS: readonly Column<NodeListing>[] = [
     ),
   },
   {
-    ...{ key: "since", header: t`Since`, width: "5rem", align: "right", from: 560 },
+    ...{ key: "since", header: t`Since`, width: "5rem", align: "right", from: 700 },
     cell: ({ gone_at_ms, report }) => {
       const ms = gone_at_ms ?? report?.started_at_ms;
       return ms === undefined ? NONE : <Ago ms={ms} />;
     },
   },
 ];
+
+/** Exported for tests. */
+export const DRAIN_COLUMN = { key: "drain", header: t`Drain`, width: "7rem" } as const;
 
 /** The engines of the cluster, as the one that this console is connected to sees them. */
 export default function NodesPage(): ReactNode {
@@ -126,7 +130,7 @@ export default function NodesPage(): ReactNode {
     ? [
         ...COLUMNS,
         {
-          ...{ key: "drain", header: t`Drain`, width: "7rem" },
+          ...DRAIN_COLUMN,
           cell: (node: NodeListing) => <DrainAction node={node} onDone={refetch} onProblem={setActionProblem} />,
         },
       ]
