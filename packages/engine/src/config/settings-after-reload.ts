@@ -21,9 +21,9 @@ const KEPT = Object.entries(engineOptions)
  * and the folders with open files.
  *
  * A listener takes over the access rules of the new file. There is one exception: the new file gives the listener
- * another host, or changes `mode` or `insecure_bind`. The new rules were then computed for an address on which the
- * engine does not listen until its restart. So the listener may start to require a token, but it does not stop
- * requiring one.
+ * another host, or changes `mode` or `insecure_bind`. The engine applies these changes only when it restarts, but the
+ * new rules were computed for them. So until the restart the listener may start to require a token, but it does not
+ * stop requiring one.
  */
 export function settingsAfterReload(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge } = before;
