@@ -13,7 +13,7 @@ const INFRASTRUCTURE: ReadonlySet<string> = new Set([
   "engine::baggage::get",
   "engine::baggage::set",
   "engine::baggage::get_all",
-  // It accepts only reports on jobs that the caller runs.
+  // This function is safe for every client, because it accepts only reports on jobs that the caller runs.
   "queue::report_progress",
 ]);
 
@@ -23,8 +23,8 @@ export function isInfrastructure(id: string): boolean {
 }
 
 /**
- * Id prefixes of functions that start, stop or configure something. Patterns never allow them; a full name in a list or
- * `admin` does.
+ * Id prefixes of functions that start, stop or configure something. Patterns never allow such a function. It is allowed
+ * only if a list has its full id, or if the grants have `admin`.
  */
 const ADMINISTRATION = [
   "worker::",
@@ -33,28 +33,28 @@ const ADMINISTRATION = [
   "engine::workers::stop",
   "engine::shutdown",
   "state::snapshot",
-  // They act on schedules and jobs of all principals.
+  // These functions affect schedules and jobs of all principals.
   "cron::pause",
   "cron::resume",
   ...["pause", "resume", "purge", "discard", "cancel"].map((what) => `queue::${what}`),
   "svc::queue::discard_message",
   "iii::queue::discard_message",
   "engine::logs::",
-  // Addresses, versions and load of all engines.
+  // These functions show addresses, versions and load of all engines.
   "engine::nodes::",
   // Alerts compare and show figures of all principals.
   "engine::alerts::",
   "engine::traces::clear",
   "engine::traces::import",
-  // Such triggers belong to no connection, so they outlive it.
+  // These functions manage triggers that belong to no connection and so outlive it.
   "engine::register_trigger",
   "engine::unregister_trigger",
 ];
 
 /**
- * Checks whether a connection may call a function: forbidden, allowed, infrastructure, then the listener's expose
- * rules. Returns undefined if it may, else the reason. `metadata` returns the function's metadata; called only by rules
- * that use it.
+ * Returns why a connection may not call a function, or undefined if it may. Checks in this order: forbidden functions,
+ * allowed functions, functions that every client needs, the listener's expose rules. `metadata` returns the metadata of
+ * the function. It is called only if a rule needs it.
  */
 export function callRefusal(
   id: string,

@@ -1,4 +1,4 @@
-/** Namespaces of the engine's functions. Published clients call some of them by `iii`. */
+/** Namespaces of the engine's functions. Published clients call some of these functions with the namespace `iii`. */
 export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set([
   "cron",
   "engine",
@@ -11,10 +11,10 @@ export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set([
   "worker",
 ]);
 
-/** The only engine function without a namespace: published clients publish events by this name. */
+/** The only engine function without a namespace. Published clients use it to publish events. */
 const PUBLISH = "publish";
 
-/** Returns true for ids of engine functions, also of modules that are not loaded. */
+/** Returns true for ids of engine functions, including functions of modules that are not loaded. */
 export function isEngineFunction(id: string): boolean {
   return id === PUBLISH || ENGINE_NAMESPACES.has(id.split("::", 1)[0] ?? "");
 }

@@ -1,6 +1,6 @@
 /**
- * Maximum number of frames that wait for a hook. The socket is paused meanwhile, so only frames that had already
- * arrived wait.
+ * Maximum number of frames that wait for a hook. Only frames that arrived before the hook was called wait, because the
+ * socket is paused while the hook runs.
  */
 const MAX_WAITING = 4_096;
 

@@ -15,19 +15,19 @@ export interface Grants {
   readonly principal: Principal;
   readonly allowed: NameList;
   readonly forbidden: NameList;
-  /** Undefined: all. */
+  /** Trigger types that the connection may use. Undefined: all types. */
   readonly triggerTypes: ReadonlySet<string> | undefined;
   readonly mayRegisterFunctions: boolean;
   readonly mayRegisterTriggerTypes: boolean;
   readonly prefix: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
-  /** May call functions that administer the engine although no list names them. */
+  /** True if the connection may call functions that administer the engine even if no list has their ids. */
   readonly admin: boolean;
 }
 
 const ids = z.array(z.string().max(1024)).max(10_000);
 
-/** Result of an auth function (protocol section 11). Unknown members are ignored. */
+/** Result of an auth function. Unknown members are ignored. */
 export const authResultSchema = z.object({
   allowed_functions: ids.nullish(),
   forbidden_functions: ids.nullish(),
@@ -72,8 +72,8 @@ export function grantsOfRole(role: RoleSettings): Grants {
 }
 
 /**
- * For a listener with rules and without an auth function: registration is unrestricted, calls follow the listener's
- * rules.
+ * Grants of a client without a token on a listener that has rules and no auth function. The client may register
+ * everything, and may call the functions that the listener's rules allow.
  */
 export const ANONYMOUS: Grants = {
   subject: "an anonymous connection",
@@ -89,8 +89,8 @@ export const ANONYMOUS: Grants = {
 };
 
 /**
- * For a listener with a middleware and without rules: all calls are allowed, but go through the middleware. The
- * connection is not trusted, since it could otherwise provide the middleware itself.
+ * Grants of a client without a token on a listener that has a middleware and no rules. All calls are allowed, but go
+ * through the middleware. The connection is not trusted, because it could otherwise provide the middleware itself.
  */
 export const THROUGH_MIDDLEWARE: Grants = {
   ...ANONYMOUS,
@@ -107,7 +107,7 @@ function principalOf(
   return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix, role);
 }
 
-/** On the wire an entry is an id; `match("…")` is accepted as well. */
+/** Returns the list for entries of an auth function's result. An entry is an id or `match("…")` with a pattern. */
 function listOf(entries: readonly string[]): NameList {
   const patterns = entries.map(patternOfMatch).filter((pattern) => pattern !== undefined);
   return new NameList(

@@ -13,7 +13,7 @@ export class NameList {
     this.#patterns = patterns.map(compileGlob);
   }
 
-  /** Returns how the name is on the list; undefined if it is not. */
+  /** Returns `named` if the name itself is on the list, `matched` if only a pattern matches it, or undefined. */
   find(name: string): "named" | "matched" | undefined {
     if (this.#names.has(name)) return "named";
     return this.#patterns.some((matches) => matches(name)) ? "matched" : undefined;

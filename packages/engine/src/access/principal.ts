@@ -8,22 +8,22 @@ import { z } from "zod";
 export interface Principal {
   /** E.g. `role reader`, `prefix acme`. */
   readonly id: string;
-  /** May provide and withdraw any id. All trusted connections and the engine's modules are one principal. */
+  /** True if it may provide and withdraw any id. All trusted connections and the engine's modules are one principal. */
   readonly isTrusted: boolean;
-  /** Its HTTP routes must lie below this path, e.g. `/acme`. Undefined: anywhere. */
+  /** Path prefix of its HTTP routes, e.g. `/acme`. Undefined: all paths are allowed. */
   readonly httpPathPrefix?: string | undefined;
-  /** The role of the presented token, also if the principal is a prefix. Undefined: no role token was presented. */
+  /** The role of the client's token, even if the principal is a prefix. Undefined if the client sent no role token. */
   readonly role?: string | undefined;
 }
 
-/** Connections without access rules: those with the engine's token and those of listeners without rules. */
+/** The principal of connections that sent the engine's token, and of connections to listeners without rules. */
 export const TRUSTED: Principal = { id: "trusted", isTrusted: true };
 
 export function restrictedPrincipal(id: string, httpPathPrefix?: string, role?: string): Principal {
   return { id, isTrusted: false, httpPathPrefix, role };
 }
 
-/** How lists show the creator of a job or trigger; null: a trusted worker or the engine. */
+/** The creator of a job or trigger in lists. Null for a trusted worker or the engine. */
 export const makerShape = z
   .object({
     principal: z.string().meta({ description: "The principal that it counts for, e.g. `role reader`, `prefix acme`" }),
@@ -36,7 +36,7 @@ export function makerOf({ id, isTrusted, role }: Principal): MadeBy {
   return isTrusted ? null : { principal: id, role: role ?? null };
 }
 
-/** A path of literal segments, as in roles and results of auth functions. */
+/** A path of literal segments. Used in roles and in results of auth functions. */
 export const httpPathPrefixSchema = z
   .string()
   .max(256)

@@ -1,18 +1,19 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Principal } from "./principal.ts";
 
-/** Limits of one resource, in units of that resource. */
+/** Limits of one resource, for example a number of functions or bytes. */
 export interface QuotaLimits {
-  /** For each restricted principal. */
+  /** Limit of each restricted principal. */
   readonly each: number;
-  /** For all restricted principals together. The rest of `total` is reserved for trusted connections. */
+  /** Limit of all restricted principals together. The rest of `total` is reserved for trusted connections. */
   readonly restricted: number;
-  /** For all principals together. Default: unlimited. */
+  /** Limit of all principals together. Default: unlimited. */
   readonly total?: number;
 }
 
 /**
- * Counts the usage of one resource for each principal. Trusted connections are one principal, limited by `total` alone.
+ * Counts the usage of one resource for each principal. All trusted connections are one principal, which is limited only
+ * by `total`.
  */
 export class Quota {
   readonly #what: string;
@@ -42,7 +43,7 @@ export class Quota {
     return problem;
   }
 
-  /** Counts `amount` without a check: for an amount that `problemOf` has checked, or that replaces another. */
+  /** Counts `amount` without a check. For an amount that `problemOf` has checked, or that replaces another amount. */
   add(principal: Principal, amount = 1): void {
     this.#total += amount;
     if (principal.isTrusted) return;
@@ -57,7 +58,7 @@ export class Quota {
     this.add(principal, -amount);
   }
 
-  /** Returns a description of the limit that `amount` more would exceed, or undefined. */
+  /** Returns a description of the limit that would be exceeded if `amount` were added, or undefined. */
   problemOf(principal: Principal, amount = 1): string | undefined {
     const { each, restricted, total = Number.POSITIVE_INFINITY } = this.#limits();
     if (this.#total + amount > total) return `all connections together have ${this.#total} ${this.#what} of ${total}`;

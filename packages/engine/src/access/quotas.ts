@@ -1,14 +1,17 @@
 import type { Principal } from "./principal.ts";
 import { Quota, type QuotaLimits } from "./quota.ts";
 
-/** Limit of all restricted principals together, as a multiple of the limit of one. */
+/** Limit of all restricted principals together, as a multiple of the limit of one principal. */
 const PRINCIPALS = 5;
 /**
  * Maximum size of the registrations of one restricted principal, in bytes of their frames, while its connections are
  * open.
  */
 export const MAX_REGISTERED_BYTES = 32 * 1024 * 1024;
-/** The engine's limit is 20,000 channels; half of them are reserved for trusted connections. */
+/**
+ * Maximum number of open channels of one restricted principal. All restricted principals together may have five times
+ * as many, which is half of the engine's limit of 20,000. The other half is reserved for trusted connections.
+ */
 const MAX_CHANNELS_EACH = 2_000;
 
 /** Quotas of the kernel. Modules have their own quotas. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Maximum number of ids of each kind. Above it the oldest are removed. */
+/** Maximum number of ids of each kind. Above it, the oldest id of the kind is removed. */
 const MAX_REMEMBERED = 100_000;
 
 const KINDS = [
@@ -9,11 +9,11 @@ const KINDS = [
   "trigger type",
   /** Prefixes of function ids that an auth function assigned to a connection. */
   "prefix",
-  /** Ids of functions for which a trusted caller enqueued a job, or which it subscribed to a durable topic. */
+  /** Ids of functions for which a trusted caller enqueued a job, or that it subscribed to a durable topic. */
   "called function",
   /**
-   * Functions of restricted principals that a trusted caller named. Each stays reserved for its principal. An id is the
-   * JSON `[function, principal]`.
+   * Functions that a trusted caller named and that a restricted principal provided at that time. Such a function stays
+   * reserved for this principal. An id of this kind is the JSON array `[function, principal]`.
    */
   "chosen function",
 ] as const;
@@ -29,8 +29,8 @@ export function chosenFunctionOf(id: string): readonly [functionId: string, prin
 }
 
 /**
- * Returns whether `RememberedIds` can read the entry. Entries of unknown kinds count as readable: they are kept for a
- * newer engine.
+ * Returns whether `RememberedIds` can read the entry. Returns true for entries of unknown kinds, because they are kept
+ * for newer versions of the engine.
  */
 export function isRememberedEntry(entry: string): boolean {
   const chosen: RememberedKind = "chosen function";
@@ -43,7 +43,7 @@ export function isRememberedEntry(entry: string): boolean {
   }
 }
 
-/** Persists entries across restarts, the oldest first. */
+/** Stores entries across restarts, in the order in which they were added. */
 export interface SavedIds {
   readonly entries: Iterable<string>;
   /** Why entries of an earlier run are missing, and what to do. Undefined if no entry is missing. */

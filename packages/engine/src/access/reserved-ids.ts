@@ -4,13 +4,13 @@ import type { AccessSettings } from "./settings.ts";
 
 type Kind = "function" | "trigger type";
 
-/** The state of functions that the rules use. */
+/** Facts about functions that decide whether an id is reserved. */
 interface KnownFunctions {
   /** Returns whether a trigger of a trusted worker names the function as its condition or middleware. */
   isNeededByTrusted(functionId: string): boolean;
   /** Returns whether a trigger of a trusted worker calls the function. */
   isCalledByTrusted(functionId: string): boolean;
-  /** Returns the id of the restricted principal that provides the function; undefined if none does. */
+  /** Returns the id of the restricted principal that provides the function; undefined if no restricted one does. */
   restrictedProviderOf(functionId: string): string | undefined;
 }
 
@@ -20,10 +20,10 @@ export class ReservedIds {
   #configuredPrefixes: ReadonlySet<string> = new Set();
   /** Prefixes of open connections, with the number of connections of each. */
   readonly #livePrefixes = new Map<string, number>();
-  /** Functions that settings and alerts name, with the number of references. */
+  /** Functions that settings and alerts name, with the number of these settings and alerts. */
   readonly #named = new Map<string, number>();
   readonly #remembered = new RememberedIds();
-  /** Functions of restricted principals that trusted callers named, with the principal of each. */
+  /** Functions of restricted principals that trusted callers named, each with the id of its principal. */
   readonly #chosen = new Map<string, string>();
   readonly #functions: KnownFunctions;
 
@@ -31,7 +31,7 @@ export class ReservedIds {
     this.#functions = functions;
   }
 
-  /** Replaces what the listeners' settings reserve. Returns the ids of functions that decide over access now. */
+  /** Applies the settings of all listeners. Returns the ids of the functions that now decide about access. */
   configure(listeners: readonly AccessSettings[]): readonly string[] {
     const deciders = listeners.flatMap(({ middlewareFunctionId, rbac }) => [
       middlewareFunctionId,
@@ -56,17 +56,17 @@ export class ReservedIds {
   }
 
   /**
-   * Reserves a function that a setting or an alert of a trusted principal names, until the undo. The current provider
-   * keeps it.
+   * Reserves a function that a setting or an alert of a trusted principal names, until the returned function is called.
+   * The current provider keeps the function.
    */
   name(functionId: string): () => void {
     return count(this.#named, functionId);
   }
 
   /**
-   * Reserves a function that a trusted caller named and that the engine calls later, e.g. for a job, until a trusted
-   * worker registers it. If a restricted principal provides it, the caller chose that principal's function, so it is
-   * reserved for that principal.
+   * Reserves a function that a trusted caller named and that the engine calls later, e.g. for a job. The reservation
+   * ends when a trusted worker registers the function. If a restricted principal provides the function now, the caller
+   * meant the function of this principal, so it is reserved for this principal.
    */
   rememberCalled(functionId: string): void {
     const remembered = this.#remembered;
@@ -95,7 +95,7 @@ export class ReservedIds {
     }
   }
 
-  /** Reserves an id that a trusted connection registered, also after that connection has closed. */
+  /** Reserves an id that a trusted connection registered. It stays reserved after the connection has closed. */
   remember(kind: Kind, id: string): void {
     this.#remembered.add(kind, id);
     if (kind === "trigger type") return;
@@ -112,11 +112,11 @@ export class ReservedIds {
   }
 
   /**
-   * Returns why a restricted connection may not provide the function; undefined if it may. `ownPrefix` and `principal`
-   * (its id) are the connection's.
+   * Returns why a restricted connection may not provide the function; undefined if it may. `ownPrefix` is the prefix of
+   * the connection, and `principal` is the id of its principal.
    */
   refusalOfFunction(id: string, ownPrefix: string | undefined, principal?: string): string | undefined {
-    // A module loaded later would share the calls of its functions with the connection.
+    // If a connection could register the id, a module that is loaded later would share its calls with the connection.
     if (isEngineFunction(id))
       return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
     if (this.#deciders.has(id))
@@ -128,7 +128,8 @@ export class ReservedIds {
       return prefix === ownPrefix
         ? undefined
         : `${id} is reserved: ids that begin with ${prefix}:: belong to another principal`;
-    // It would receive the trigger's requests, jobs and events, even if the function has no provider yet.
+    // The connection would get the trigger's requests, jobs and events. This is refused even if the function has no
+    // provider now.
     if (this.#functions.isCalledByTrusted(id))
       return `${id} is called by a trigger of a trusted worker: choose an id below a prefix of this connection, or provide it with a trusted one`;
     if (this.#named.has(id) || this.#remembered.has("called function", id))
@@ -144,7 +145,7 @@ export class ReservedIds {
     return this.#remembered.has(kind, id);
   }
 
-  /** Why the ids of trusted workers are not known, and what to do; undefined if they are known. */
+  /** Why ids of trusted workers are not known, and how to repair this; undefined if they are known. */
   get problem(): string | undefined {
     return this.#remembered.problem;
   }

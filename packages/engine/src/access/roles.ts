@@ -1,8 +1,8 @@
 import type { AccessSettings } from "./settings.ts";
 
 /**
- * The roles of the config that was applied last. They do not change while another config is being applied, which may
- * fail.
+ * The roles of the last config that was applied successfully. While a config is being applied, the previous roles stay,
+ * because applying it may fail.
  */
 export class Roles {
   #listeners: readonly AccessSettings[] | undefined;
@@ -12,8 +12,7 @@ export class Roles {
   }
 
   /**
-   * Returns whether a listener has the role and a token for it. The token may have changed. Without settings every role
-   * is active.
+   * Returns whether a listener has the role and any token for it. Returns true before the first config is applied.
    */
   isInForce(role: string): boolean {
     if (this.#listeners === undefined) return true;
@@ -21,8 +20,8 @@ export class Roles {
   }
 
   /**
-   * Returns the rules for the role, as one JSON string for each listener on which it is active. Tokens are not part of
-   * them.
+   * Returns the rules for the role: one JSON string for each listener that has the role and a token for it. The strings
+   * do not contain the tokens.
    */
   rulesFor(role: string): readonly string[] {
     return (this.#listeners ?? [])

@@ -4,8 +4,9 @@ import type { Grants } from "./grants.ts";
 import type { AccessPolicy } from "./policy.ts";
 
 /**
- * Maps a worker's own name for a function or type to the engine's name and back. They differ if a prefix or a hook
- * renamed it. Messages to the worker always use its own name.
+ * Maps a worker's own name for a function or trigger type (local) to the engine's name (full) and back. The names
+ * differ if the connection has a prefix, or if a hook changed the name. Messages to the worker always use the local
+ * name.
  */
 class LocalNames<Name extends string> {
   readonly #full = new Map<Name, Name>();
@@ -21,7 +22,7 @@ class LocalNames<Name extends string> {
   forget(full: Name): void {
     const local = this.#local.get(full);
     this.#local.delete(full);
-    // Unless the local name maps to another full name by now.
+    // Keep the entry if the local name maps to another full name now.
     if (local !== undefined && this.#full.get(local) === full) this.#full.delete(local);
   }
 
@@ -34,7 +35,7 @@ class LocalNames<Name extends string> {
   }
 }
 
-/** Permissions of a restricted connection, and the engine's names of what it registered. */
+/** Permissions of a restricted connection, and the names of its functions and trigger types. */
 export class SessionAccess {
   readonly grants: Grants;
   readonly policy: AccessPolicy;
@@ -47,7 +48,7 @@ export class SessionAccess {
     this.policy = policy;
   }
 
-  /** Returns the engine's id of a function that the worker calls `local`, registered or not. */
+  /** Returns the engine's id of a function that the worker calls `local`, even if the worker has not registered it. */
   fullFunctionId(local: FunctionId): FunctionId {
     return this.functions.full(local) ?? this.withPrefix(local);
   }

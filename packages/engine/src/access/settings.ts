@@ -9,7 +9,7 @@ export interface RoleSettings {
   /** Patterns of function ids; `*` matches any characters. Forbidden patterns win. */
   readonly allowedFunctions: readonly string[];
   readonly forbiddenFunctions: readonly string[];
-  /** Undefined: all. */
+  /** Undefined: all types. */
   readonly allowedTriggerTypes: readonly string[] | undefined;
   readonly allowTriggerTypeRegistration: boolean;
   readonly allowFunctionRegistration: boolean;
@@ -33,13 +33,13 @@ export interface RbacSettings {
   readonly tokens: readonly { readonly token: string; readonly role: string }[];
 }
 
-/** Who may connect to one bridge listener, and with which permissions. */
+/** The settings that decide who may connect to one bridge listener, and with which permissions. */
 export interface AccessSettings {
-  /** True: a connection needs the engine's token, a role's token, or the consent of the auth function. */
+  /** True if a client needs the engine's token, a role's token, or the consent of the auth function. */
   readonly tokenRequired: boolean;
   readonly rbac: RbacSettings | undefined;
-  /** Called instead of every permitted call. */
+  /** A function that is called instead of the function of each permitted call. */
   readonly middlewareFunctionId: string | undefined;
-  /** True: all connections are refused, since the config file no longer has the listener. Default false. */
+  /** True if all connections are refused, because the config file no longer has the listener. Default false. */
   readonly isRemoved?: boolean;
 }

@@ -4,7 +4,7 @@ import { isEngineFunction } from "./engine-ids.ts";
 import { isSamePrincipal, type Principal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 
-/** Finds the providers of a function. The kernel's registry is one. */
+/** The part of the kernel's `Registry` that is used here. It finds the providers of a function. */
 export interface ProvidedFunctions {
   find(id: FunctionId):
     | {
@@ -16,14 +16,14 @@ export interface ProvidedFunctions {
     | undefined;
 }
 
-/** Maximum depth of a config that is searched for functions: deeper than any trigger config. */
+/** Maximum depth to which a config is searched for functions. No trigger config is deeper. */
 const MAX_CONFIG_DEPTH = 16;
 /** The function that enqueues a job. */
 export const ENQUEUE = "engine::queue::enqueue";
 
 /**
- * Returns why a connection may not call the function; undefined if it may. It may always call its principal's own
- * functions, unless they are forbidden.
+ * Returns why a connection may not call the function; undefined if it may. A connection may always call the functions
+ * of its own principal, unless they are forbidden.
  */
 export function refusalToCall(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
   if (isOwn(id, access, registry) && access.grants.forbidden.find(id) === undefined) return undefined;
@@ -32,9 +32,10 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Provi
 }
 
 /**
- * Returns true if a call of the function passes the connection's middleware. Without rules, only the middleware
- * protects the functions that administer the engine. With rules, the connection may call engine functions only where a
- * rule allows it. A job calls its function through the queue, so enqueueing always passes the middleware.
+ * Returns true if a call of the function goes through the connection's middleware. On a listener without rules, all
+ * functions go through it except those that every client needs, because nothing else protects the functions that
+ * administer the engine. On a listener with rules, engine functions do not go through it, because the rules must allow
+ * them. The exception is enqueueing, because the job then calls its function through the queue.
  */
 export function goesThroughMiddleware(id: string, { policy }: SessionAccess): boolean {
   if (policy.middlewareFunctionId === undefined) return false;
@@ -43,16 +44,16 @@ export function goesThroughMiddleware(id: string, { policy }: SessionAccess): bo
 }
 
 /**
- * Returns why the connection may not learn what the function returns without calling it; undefined if it may. Triggers,
- * traces and call history bypass the middleware, so they must not show the results of calls that go through it.
+ * Returns why the connection may not see results of the function other than by a call; undefined if it may. Triggers,
+ * traces and call history bypass the middleware, so they must not show the results of functions that go through it.
  */
 export function refusalToSee(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
   return (isOwn(id, access, registry) ? undefined : refusalToBypass(id, access)) ?? refusalToCall(id, access, registry);
 }
 
 /**
- * Returns why the connection may not list the function; undefined if it may. Without rules, nothing says which
- * functions the middleware allows.
+ * Returns why the connection may not list the function; undefined if it may. On a listener without rules, functions
+ * behind the middleware are not listed, because it is not known which functions the middleware allows.
  */
 export function refusalToList(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
   return access.policy.exposeRules === undefined
@@ -66,8 +67,8 @@ function refusalToBypass(id: string, access: SessionAccess): string | undefined 
 }
 
 /**
- * Returns why a job, trigger or alert of the connection may not call an engine function: the engine makes such calls,
- * so the function would run with the engine's rights.
+ * Returns a reason if the function is an engine function. A job, trigger or alert of a restricted connection may not
+ * call it, because the engine makes these calls, so the function would run with the engine's rights.
  */
 function refusalOfEngineTarget(id: string, registry: ProvidedFunctions): string | undefined {
   const isOfEngine =
@@ -94,7 +95,8 @@ function refusalAsTarget(id: string, access: SessionAccess, registry: ProvidedFu
   if (engineTarget !== undefined) return engineTarget;
   if (isOwn(id, access, registry)) return undefined;
   const isProvided = registry.find(id as FunctionId) !== undefined;
-  // Only a trusted worker can register an id below the prefix. If one does, this check runs again.
+  // A function with the connection's prefix may be bound before it is registered. Besides the connection's principal,
+  // only a trusted worker can register it. If one does, this check runs again.
   const { prefix } = access.grants;
   if (!isProvided && prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
   return (isProvided ? refusalToBypass(id, access) : undefined) ?? refusalToCall(id, access, registry);
@@ -147,7 +149,7 @@ function functionReferences(config: unknown, depth = 0): string[] {
 function idsIn(value: unknown, depth = 0): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth > MAX_CONFIG_DEPTH) return [];
-  // Its other members are settings, e.g. `phase`.
+  // The value is an object with settings for a function. Its other members are not ids, e.g. `phase`.
   if (Object.hasOwn(value, "function_id")) return functionReferences(value, depth + 1);
   return Object.values(value).flatMap((inner) => idsIn(inner, depth + 1));
 }

@@ -1,6 +1,6 @@
 /**
- * Functions that triggers of restricted connections name. The permission is checked when a trigger binds, and again
- * whenever such a function is registered: the id may belong to another principal then.
+ * Functions that triggers of restricted connections name. The permission is checked when a trigger is bound, and again
+ * whenever one of its functions is registered, because the id may then belong to another principal.
  */
 export class WatchedTargets {
   readonly #watchers = new Map<string, Set<() => void>>();

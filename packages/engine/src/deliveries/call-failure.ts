@@ -2,19 +2,19 @@ import type { BackoffOptions, CallError } from "@svc-runtime/protocol";
 import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
 
 /**
- * Kind of failure of a delivery attempt; it decides about the retry.
+ * Kind of failure of a delivery attempt. It decides whether the delivery is retried.
  * - `failed`: counts as an attempt; retried after the backoff.
- * - `permanent`: counts as an attempt; a retry would fail in the same way.
- * - `missing`: the function has no provider. Does not count; retried when it gets one.
- * - `unavailable`: every provider is overloaded or shutting down. Does not count; retried after a pause.
+ * - `permanent`: counts as an attempt; not retried, because a retry would fail in the same way.
+ * - `missing`: the function has no provider. Does not count as an attempt; retried when the function gets a provider.
+ * - `unavailable`: every provider is overloaded or shutting down. Does not count as an attempt; retried after a pause.
  * - `interrupted`: the provider disconnected during the call, so the function may have run.
  */
 export type DeliveryFailure = "failed" | "permanent" | "missing" | "unavailable" | "interrupted";
 
-/** Delay before a retry when the function, not the delivery, caused the failure. */
+/** Delay before a retry after `unavailable`. */
 export const UNAVAILABLE_BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 30_000, jitter: 0.2 };
 
-/** The calls of one attempt of a delivery: of the condition, then of the function. */
+/** The calls of one attempt of a delivery: first of the condition function, if there is one, then of the function. */
 export class DeliveryAttempt {
   #cause: CallFailureCause | undefined;
 
@@ -30,8 +30,8 @@ export class DeliveryAttempt {
   }
 
   /**
-   * Classifies the failure of the last call. The error alone is not enough: a handler that does not catch the error of
-   * its own nested call fails with the same code and message.
+   * Classifies the failure of the last call. Uses the cause of the failure and not only the error code, because a
+   * handler that does not catch the error of its own nested call fails with the code of the nested call.
    */
   failureOf({ code }: CallError): DeliveryFailure {
     if (this.#cause === "provider_disconnected") return "interrupted";

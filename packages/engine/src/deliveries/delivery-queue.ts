@@ -29,14 +29,14 @@ export interface DeliveryQueueOptions<Item> {
 }
 
 /**
- * Delivers the items of one lane in order, and the lanes concurrently and in turn. When the queue is full, new items
- * are dropped and reported.
+ * A queue of items in lanes. Items of one lane are delivered one after another. Several lanes are served concurrently,
+ * and all lanes take turns. When the queue is full, new items are dropped and reported.
  */
 export class DeliveryQueue<Item> {
   readonly #options: DeliveryQueueOptions<Item>;
   /** Waiting items by lane. A lane is in the map while one of its items waits or is in flight. */
   #lanes = new Map<string, Waiting<Item>[]>();
-  /** Lanes with waiting items and no delivery in flight, the longest waiting first. */
+  /** Lanes with waiting items and no delivery in flight. The lane that has waited longest is first. */
   readonly #ready = new Set<string>();
   #waiting = 0;
   #bytes = 0;

@@ -14,7 +14,7 @@ export class TriggerFailureReport {
   readonly #log: Logger;
   #failed = 0;
   #dropped = 0;
-  /** The last call's problem; undefined if it succeeded. */
+  /** The problem of the last call; undefined if the call succeeded. */
   #problem: string | undefined;
   #cancel: (() => void) | undefined;
   #stopped = false;
@@ -56,7 +56,7 @@ export class TriggerFailureReport {
     this.#cancel?.();
   }
 
-  /** Reports the first problem at once, and later ones within the same second together. */
+  /** Reports the first problem at once, and all further problems within the same second together. */
   #reportSoon(): void {
     if (this.#stopped || this.#cancel !== undefined) return;
     this.#report();

@@ -33,8 +33,8 @@ export interface Admitted {
   /** Permissions of the connection. Undefined for a connection without restrictions. */
   readonly access: SessionAccess | undefined;
   /**
-   * Returns false if the rules have changed since the connection was admitted, so that its token is no longer valid or
-   * it would get other permissions now.
+   * Returns false if the rules have changed since the connection was admitted, so that its token is no longer valid, or
+   * the connection would get other permissions now.
    */
   readonly isCurrent: () => boolean;
 }
@@ -68,10 +68,10 @@ export class Admissions {
   readonly #ports: AdmissionPorts;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
-  /** Admission of clients with the engine's token. Rules do not affect them. */
+  /** Admission of clients with the engine's token. The rules do not apply to these clients. */
   readonly #holder: Admitted = { admitted: true, access: undefined, isCurrent: () => !this.isRemoved };
   readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
-  /** Admissions to listeners without rules, by the listener's settings. */
+  /** Admissions to listeners without rules, by the settings of the listener. */
   readonly #open = new WeakMap<AccessSettings, Admitted>();
   #waiting = 0;
 
@@ -107,7 +107,7 @@ export class Admissions {
     return this.#withoutRules(settings);
   }
 
-  /** Returns one shared object for all connections, to save memory: there may be ten thousand connections. */
+  /** Returns one shared object for all connections to save memory, because there may be ten thousand connections. */
   #withoutRules(settings: AccessSettings): Admitted {
     let admitted = this.#open.get(settings);
     if (admitted === undefined) {
@@ -198,7 +198,7 @@ function unavailable(code: string, message: string): Refusal {
   return { status: "503 Service Unavailable", code, message, headers: { "retry-after": "1" } };
 }
 
-/** Returns the input of the auth function (protocol section 11): header values as text, every query value decoded. */
+/** Returns the input of the auth function: headers as strings, and decoded query parameters. */
 function handshakeOf(request: IncomingMessage): Readonly<Record<string, unknown>> {
   return {
     headers: headersOf(request),

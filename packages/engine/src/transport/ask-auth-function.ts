@@ -7,8 +7,8 @@ const AUTH_TIMEOUT_MS = 5_000;
 
 /**
  * Calls a listener's auth function for a new connection. Rejects with `AUTH_ERROR` if the function throws, returns
- * null, or returns an invalid grant. Rejects with another code if it cannot be called, e.g. `function_not_found`; the
- * connection is refused then as well.
+ * null, or returns an invalid grant. Rejects with another code if the function cannot be called, e.g.
+ * `function_not_found`. In all these cases the connection is refused.
  */
 export async function askAuthFunction(
   router: Router,

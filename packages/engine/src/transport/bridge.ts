@@ -29,10 +29,10 @@ export interface BridgeAccess {
   /** The listener's purpose, for error messages. Default: workers. */
   readonly what?: string;
   readonly guard: TokenGuard;
-  /** Read at each upgrade, since the config may change. */
+  /** Read for each new connection, because the config may change. */
   readonly settings: () => AccessSettings;
   readonly maxConnectionsPerAddress?: () => number | undefined;
-  /** Proves the engine's identity. Only the listener that engine.json names has it. */
+  /** Proves the engine's identity. Set only for the listener whose address is in `engine.json`. */
   readonly proof?: EngineProof;
 }
 
@@ -45,7 +45,7 @@ export class Bridge {
   readonly #ports: BridgePorts;
   readonly #rules: () => AccessRules;
   readonly #admissions: Admissions | undefined;
-  /** Sockets of `/otel`, with `isCurrent` of each. */
+  /** Sockets of `/otel`, each with the `isCurrent` function of its admission. */
   readonly #telemetry = new Map<FrameSocket, () => boolean>();
   readonly #held = new HeldUpgrades();
   #closing = false;
@@ -82,8 +82,8 @@ export class Bridge {
   }
 
   /**
-   * Closes the connections of workers, and their `/otel` connections, that were accepted by rules that have changed.
-   * They reconnect, and the new rules decide. Returns the number of closed connections.
+   * Closes the connections of workers, and `/otel` connections, that were accepted by rules that have changed. The
+   * clients reconnect, and the new rules apply. Returns the number of closed connections.
    */
   dropOutdated(): number {
     const sessions = this.#ports.sessions.all().filter((session) => !session.isCurrent());
@@ -94,7 +94,7 @@ export class Bridge {
   }
 
   /**
-   * Ends every worker's socket. Without a close frame, since a published client does not reconnect after a clean close.
+   * Ends the sockets of all workers. Sends no close frame, because a published client does not reconnect after one.
    */
   dropAll(): void {
     this.#closing = true;
@@ -136,7 +136,7 @@ export class Bridge {
       this.#admit(request, stream, (admitted) =>
         acceptWebSocket(request, stream, head, (socket) => new Connection(this.#ports, socket, admitted)),
       );
-    // Refusing it would hang a published client's shutdown.
+    // `/otel` is accepted even if no module collects telemetry, because a published client cannot shut down without it.
     else if (path === "/otel")
       this.#admit(request, stream, (admitted) =>
         acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)),
@@ -168,7 +168,7 @@ export class Bridge {
       stream.off("error", onError);
       if (stream.destroyed) return;
       if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
-      // The rules changed while it waited.
+      // The rules changed while the client waited for the decision.
       else if (decided.admitted && !decided.isCurrent())
         refuseUpgrade(
           stream,
@@ -182,7 +182,7 @@ export class Bridge {
     });
   }
 
-  /** The key in the query is the credential. */
+  /** Connects the client to a channel. Needs no other credential than the channel's key in the query. */
   #openChannel(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const url = new URL(`ws://bridge${request.url ?? "/"}`);
     const id = CHANNEL_PATH.exec(url.pathname)?.[1];

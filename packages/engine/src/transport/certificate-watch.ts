@@ -3,8 +3,8 @@ import { type Clock, every } from "../kernel/clock.ts";
 import type { Listener } from "./listener.ts";
 
 /**
- * Interval of the checks, in milliseconds. The files' times are polled, because a watch of the folder misses changes of
- * a symbolic link's target in another folder.
+ * Interval of the checks, in milliseconds. The files are polled, because watching their folder would miss the change of
+ * a file in another folder that is the target of a symbolic link.
  */
 export const CHECK_EVERY_MS = 60_000;
 
@@ -16,8 +16,9 @@ export interface CertificateWatchOptions {
 }
 
 /**
- * Detects renewed certificate files. Files that cannot be read or do not match are reported once, and are read again
- * when they change again. So a check between the two writes of a renewal (certificate and key) does no harm.
+ * Detects renewed certificate files. If a check falls between the writes of the certificate and of the key, the
+ * listener reports once that the files do not match. It reads them again after the next check, because they have
+ * changed again.
  */
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * For other machines. For this machine only the limit of all connections applies, since all local tools and workers
- * share one address.
+ * Default limit for the address of another machine. For this machine, only the limit of all connections together
+ * applies, because all local tools and workers share one address.
  */
 const DEFAULT_PER_REMOTE_ADDRESS = 1_000;
 
@@ -11,17 +11,17 @@ export class ConnectionCaps {
   readonly #limit: () => number | undefined;
   readonly #counts = new Map<string, number>();
 
-  /** `limit` returns the configured limit of each address. Called at each connection. */
+  /** `limit` returns the configured limit per address. It is called for each connection. */
   constructor(limit: () => number | undefined) {
     this.#limit = limit;
   }
 
   /**
-   * Counts the connection until it closes. Returns false if its address has reached the limit; it is not counted then.
+   * Counts the connection until it closes. If its address has reached the limit, returns false and does not count it.
    */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress;
-    // The connection has already ended.
+    // Without an address, the connection has already ended.
     if (address === undefined) return true;
     const limit = this.#limit() ?? (isLoopbackPeer(address) ? Number.POSITIVE_INFINITY : DEFAULT_PER_REMOTE_ADDRESS);
     const count = this.#counts.get(address) ?? 0;

@@ -8,7 +8,8 @@ export function isConsolePath(path: string): boolean {
 }
 
 /**
- * Headers of every response below `/_console`: pages cannot load it as a script, guess its type, or show it in a frame.
+ * Headers of every response below `/_console`. Because of them, a page of another site cannot load the response as a
+ * script, guess its type, or show it in a frame.
  */
 export const CONSOLE_HEADERS: readonly (readonly [string, string])[] = [
   ["x-content-type-options", "nosniff"],
@@ -17,13 +18,14 @@ export const CONSOLE_HEADERS: readonly (readonly [string, string])[] = [
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** These have no effects, so any page may send them; it cannot read the response. */
+/** Methods that any page may send, because they have no effects and the page cannot read the response. */
 const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const WRITING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Returns why a request below `/_console` is refused, for any handler: a page of another site may send it, but it must
- * not have effects. Handlers that read a body require JSON, which such a page cannot send without a preflight.
+ * Returns why a request below `/_console` is refused, or undefined. It refuses requests with effects from pages of
+ * other sites, whichever handler gets them. In addition, handlers that read a body require JSON, which such a page
+ * cannot send without a preflight request.
  */
 export function consoleRefusal(request: IncomingMessage, rules: AccessRules, ownOrigin: string): Refusal | undefined {
   const method = request.method ?? "";

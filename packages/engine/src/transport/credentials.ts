@@ -37,7 +37,7 @@ function readAuthorization(value: string): Credentials {
   }
 }
 
-/** Returns the digest that `isToken` compares a token with. */
+/** Returns the digest of a token, for `isToken`. */
 export function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }

@@ -5,10 +5,10 @@ import { type AccessRules, fetchSiteIsSafe, upgradeRefusal } from "./guards.ts";
 import { sendError, sendJson } from "./listener.ts";
 
 /**
- * Proves to a client that this is the engine of a data folder, without a token of the client: `GET
- * /engine-proof/<nonce>` returns `{"proof"}`, an HMAC over the nonce and over the address and port that the client
- * connected to. Needs no authentication: a proof is useful only to the client that created the nonce. Cost and size do
- * not depend on the request.
+ * Proves to a client that this is the engine of a certain data folder, so that the client can check this before it
+ * sends its token. `GET /engine-proof/<nonce>` returns `{"proof"}`: an HMAC over the nonce and over the address and
+ * port that the client connected to. This needs no authentication, because a proof is useful only to the client that
+ * created the nonce, and because every proof costs the same small amount of work.
  */
 export class EngineProof {
   readonly #key: string;
@@ -36,7 +36,7 @@ export class EngineProof {
       sendError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
     else if (!PROOF_NONCE.test(nonce))
       sendError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
-    // The client has disconnected.
+    // Without an address, the client has disconnected.
     else if (localAddress === undefined || localPort === undefined) response.destroy();
     else {
       const proof = createHmac("sha256", this.#key)

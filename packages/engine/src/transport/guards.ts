@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Access rules of a listener that a browser can reach. Read at each request, since the config may change. */
+/** Access rules of a listener that a browser can reach. Read for each request, because the config may change. */
 export interface AccessRules {
   /** Origins that may open sockets and call `/_console/*`, e.g. `http://localhost:5173`. */
   readonly allowedOrigins: readonly string[];
@@ -8,7 +8,7 @@ export interface AccessRules {
   readonly allowedHosts: readonly string[];
 }
 
-/** Returns why a request is not for this listener, by its Host and the authority of its target; undefined if it is. */
+/** Returns why a request is not for this listener: its Host, or the host in its URL, is not accepted. Or undefined. */
 export function misdirection(request: IncomingMessage, port: number, rules: AccessRules): string | undefined {
   const { host } = request.headers;
   if (host === undefined) return "the request names no Host";
@@ -25,9 +25,9 @@ function authorityOf(target: string): string | undefined {
 }
 
 /**
- * Returns true if the Host header names this listener: a loopback name with the listener's port, or an allowed name. A
- * page whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not
- * accepted.
+ * Returns true if the Host header names this listener: a loopback name with the listener's port, or an allowed name.
+ * This prevents DNS rebinding: a page whose name was made to resolve to this machine still sends its own name as Host.
+ * `0.0.0.0` is not accepted.
  */
 export function hostIsOurs(
   host: string | undefined,
@@ -39,7 +39,7 @@ export function hostIsOurs(
   const given = host.toLowerCase();
   const split = splitHost(given);
   if (split === undefined) return false;
-  // Behind a proxy or tunnel, the Host has no port or that of the proxy.
+  // The port of an allowed name is not compared, because behind a proxy or tunnel the Host has no port or the proxy's.
   if (
     rules.allowedHosts.length > 0 &&
     [split.name, split.name.replace(/^\[|\]$/g, ""), given].some((name) => rules.allowedHosts.includes(name))
@@ -56,7 +56,7 @@ export function hostIsOurs(
   );
 }
 
-/** Returns true for the exact local address of the connection, since no attacker's name can be that. */
+/** Returns true for the exact local address of the connection. This is safe, because it is not a name that resolves. */
 function isOwnAddress(name: string, localAddress: string | undefined): boolean {
   if (localAddress === undefined || name === "0.0.0.0" || name === "[::]") return false;
   return name === localAddress.replace(/^::ffff:/, "") || name === `[${localAddress}]`;
@@ -84,8 +84,8 @@ export interface UpgradeRefusal {
 }
 
 /**
- * Returns why a WebSocket handshake is refused, or undefined. Browsers apply no same-origin policy to sockets, so this
- * is the only check.
+ * Returns why a WebSocket handshake is refused, or undefined. Browsers apply no same-origin policy to WebSockets, so
+ * only this check keeps other sites out.
  */
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
   const { origin } = request.headers;
@@ -102,7 +102,9 @@ export function upgradeRefusal(request: IncomingMessage, port: number, rules: Ac
   return undefined;
 }
 
-/** Returns true if the request comes from the same site, from user navigation, or not from a browser. */
+/**
+ * Returns true if the request comes from the same or an allowed origin, from user navigation, or not from a browser.
+ */
 export function fetchSiteIsSafe(request: IncomingMessage, rules: AccessRules): boolean {
   const site = request.headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return true;

@@ -1,14 +1,15 @@
 import type { Duplex } from "node:stream";
 
-/** Maximum number of waiting clients; further ones are asked to reconnect. A client that gives up makes room. */
+/** Maximum number of waiting clients. Further clients are asked to reconnect. */
 const MAX_HELD = 1_000;
 
 /**
- * Clients that connect before the engine serves. They wait until every module has started: a worker accepted earlier
- * would not find `state::get` after each restart, and one published client never reconnects after a refusal.
+ * Clients that connect before every module has started. They are neither accepted nor refused but wait, for two
+ * reasons: a worker that is accepted too early would not find functions of modules, e.g. `state::get`; and one of the
+ * published clients never reconnects after a refusal.
  */
 export class HeldUpgrades {
-  /** A function for each client that resumes it, with its stream. */
+  /** For each waiting client: the function that resumes it, with the stream of the client. */
   readonly #held = new Map<() => void, Duplex>();
   #isOpen = false;
 

@@ -32,8 +32,8 @@ export class HttpApi {
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
-      // No limit here: a streamed body may take long, and only its mount knows that it is streamed. `boundBody` limits
-      // the time of all other bodies.
+      // There is no limit here, because a streamed body may take long, and only the mount knows whether the body is
+      // streamed. `boundBody` limits the time of all other bodies.
       requestTimeoutMs: 0,
       onRequest: (request, response) => this.#respond(request, response),
       ...(access.maxConnectionsPerAddress === undefined
@@ -62,7 +62,7 @@ export class HttpApi {
     this.#isStarting = false;
   }
 
-  /** From now on `/readyz` responds with 503, and connections are closed after their response. */
+  /** From this call on, `/readyz` responds with 503, and each connection is closed after its response. */
   startDraining(): void {
     this.#draining = true;
   }
@@ -71,7 +71,7 @@ export class HttpApi {
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
     const mount = this.#admit(request, response, path);
-    // Applies without a mount too, because the body may still be arriving after an immediate response.
+    // The body is limited even if no mount gets the request, because it may still arrive after an immediate response.
     if (mount?.boundsBodies !== true) boundBody(request, response);
     if (mount === undefined) return;
     try {
@@ -92,8 +92,8 @@ export class HttpApi {
   #admit(request: IncomingMessage, response: ServerResponse, path: string): HttpMount | undefined {
     const { host } = request.headers;
     const isConsole = isConsolePath(path);
-    // Off loopback, clients may use any host name for this machine, so Host is not checked. The console's paths are the
-    // exception: their Host is checked unless they require the token.
+    // On other addresses than loopback, clients may use any name for this machine, so Host is not checked. For the
+    // console's paths, Host is checked unless they require the token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
     const misdirected = isForAnyHost ? undefined : misdirection(request, this.listener.port, this.#rules());
     if (misdirected !== undefined) {
@@ -113,12 +113,12 @@ export class HttpApi {
       this.#health(request, response, path);
       return undefined;
     }
-    // Rejects new requests only. Requests in flight and their calls continue.
+    // Only new requests are rejected. Requests in flight and their calls continue.
     if (this.#draining) {
       sendError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return undefined;
     }
-    // No worker is connected yet, so there are no routes.
+    // While the engine starts, no worker is connected, so there are no routes.
     if (this.#isStarting && !isConsole) {
       sendError(response, 503, "starting", "the engine is starting; try again shortly", { "retry-after": "1" });
       return undefined;
@@ -179,7 +179,7 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
   request.once("close", () => clearTimeout(timer));
 }
 
-/** Returns the path of a request target as sent, without the query. A target can be a whole URL (absolute form). */
+/** Returns the path of a request target as sent, without the query. The target may be a whole URL (absolute form). */
 function pathOf(target: string): string {
   if (target.startsWith("/") && !target.includes("#")) {
     const mark = target.indexOf("?");

@@ -21,7 +21,8 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export type UpgradeHandler = (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
 
 /**
- * Limits of reliability 1.4 and 1.2, in milliseconds. A connection that has not sent a complete head by then is closed.
+ * Time limit for receiving the head of a request, in milliseconds. A connection that takes longer is closed, so that
+ * slow clients cannot use up the connections.
  */
 const HEADERS_TIMEOUT_MS = 10_000;
 const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -29,15 +30,16 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
-/** How long a refused client may take to close its side, in milliseconds. */
+/** How long a refused client may take to close its side of the connection, in milliseconds. */
 const LINGER_MS = 1_000;
 
 /**
- * Ports that this process has bound, so that a ListenError about one of them can say that the engine itself uses it.
+ * Ports that this process has bound, with their purpose, so that a ListenError can say that the engine itself uses the
+ * port.
  */
 const boundPorts = new Map<number, string>();
 
-/** Thrown when a port is in use or may not be bound. The message names it and what to do. */
+/** Thrown when a port is in use or may not be bound. The message names the port and says what to do. */
 export class ListenError extends Error {
   /** The purpose of the listener, e.g. workers. */
   readonly what: string;
@@ -76,8 +78,8 @@ export class Listener {
   readonly #caps: ConnectionCaps;
 
   /**
-   * Without `onUpgrade` an Upgrade header is ignored, as HTTP allows: clients that try HTTP/2 this way get an HTTP/1.1
-   * response.
+   * Without `onUpgrade`, an Upgrade header is ignored, which HTTP permits. So a client that requests an upgrade to
+   * HTTP/2 gets an HTTP/1.1 response.
    */
   constructor(options: {
     readonly what: string;
@@ -85,11 +87,11 @@ export class Listener {
     readonly onUpgrade?: UpgradeHandler;
     /** Returns the maximum number of connections of one address, if it is configured. */
     readonly maxConnectionsPerAddress?: () => number | undefined;
-    /** Time limit for receiving a whole request. Default 60 s; 0 if the handler limits it. */
+    /** Time limit for receiving a whole request, in milliseconds. Default 60 s. 0: only the handler limits the time. */
     readonly requestTimeoutMs?: number;
     /**
-     * Time limit for receiving the head of a request or handshake, from the connection or the previous response.
-     * Default 10 s.
+     * Time limit for receiving the head of a request or handshake, in milliseconds. It begins when the client connects
+     * or when the previous response has ended. Default 10 s.
      */
     readonly headersTimeoutMs?: number;
   }) {
@@ -115,8 +117,8 @@ export class Listener {
   }
 
   /**
-   * The bound port: the configured one, or the chosen one for 0. Cached, since it is compared with the Host of every
-   * request.
+   * The bound port: the configured port, or the port that the operating system chose if 0 is configured. Stored in a
+   * field, because it is compared with the Host of every request.
    */
   get port(): number {
     return this.#port;
@@ -130,12 +132,14 @@ export class Listener {
     return this.#address?.tls !== undefined;
   }
 
-  /** Its certificate files; undefined without TLS. */
+  /** The certificate files; undefined without TLS. */
   get tlsFiles(): TlsFiles | undefined {
     return this.#address?.tls;
   }
 
-  /** Reads the certificate files again, for new connections. Throws TlsError without any change. */
+  /**
+   * Reads the certificate files again and uses them for new connections. If it throws TlsError, nothing has changed.
+   */
   reloadTls(): void {
     if (this.#address?.tls !== undefined) this.#useTls(this.#address);
   }
@@ -147,8 +151,8 @@ export class Listener {
   }
 
   /**
-   * Binds the address, then closes the previous one, so that a move never leaves the engine without a listener. Rejects
-   * with ListenError.
+   * Binds the address, and then closes the previous one, so that the engine is never without a listener. Rejects with
+   * ListenError.
    */
   async bind(address: ListenAddress): Promise<void> {
     const isBoundThere =
@@ -185,7 +189,7 @@ export class Listener {
     for (const server of before) closeGently(server);
   }
 
-  /** Changes the certificate, the only thing that can differ at the same address. */
+  /** Changes the certificate files. Nothing else can change while the address stays the same. */
   #change(address: ListenAddress): void {
     if (isDeepStrictEqual(address.tls, this.#address?.tls)) return;
     const isKeptOn =
@@ -202,7 +206,7 @@ export class Listener {
     this.#address = address;
   }
 
-  /** Stops accepting connections. Idle ones are closed; busy ones end after their response. */
+  /** Stops accepting connections. Idle connections are closed; busy connections are closed after their response. */
   stopAccepting(): void {
     for (const server of this.#servers) closeGently(server);
   }
@@ -219,7 +223,7 @@ export class Listener {
     const options: ServerOptions = {
       headersTimeout: this.#headersTimeoutMs,
       requestTimeout: this.#requestTimeoutMs,
-      // How often the two timeouts are checked. Node's default of 30 s would turn 10 s into thirty.
+      // Interval in which Node checks the two timeouts. With the default of 30 s, a timeout of 10 s could take 40 s.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -243,13 +247,13 @@ export class Listener {
     server.maxConnections = MAX_CONNECTIONS;
     if (this.#onUpgrade !== undefined) server.on("upgrade", this.#onUpgrade);
     server.on("clientError", handleClientError);
-    // Also for TLS, before any handshake.
+    // For TLS, this event comes before the handshake, so a refused connection costs no handshake.
     server.prependListener("connection", (socket: Socket) => {
       if (!this.#caps.admit(socket)) socket.destroy();
     });
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
-        // A machine without IPv6 must not cause a failure.
+        // On a machine without IPv6, it is sufficient to listen on IPv4.
         if (isSecondFamily && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")) resolve(undefined);
         else reject(error);
       });
@@ -278,14 +282,15 @@ function closeGently(server: Server): void {
   server.closeIdleConnections();
 }
 
-/** Responds to requests that are not HTTP or exceed the header limits. They never reach a handler. */
+/** Responds to requests that are not HTTP, exceed the header limits or are too slow. No handler gets such a request. */
 function handleClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
   const socket = stream as Socket;
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
   }
-  // Some versions of Node report too many lines as an overflow too; others pass such a request on.
+  // The text also mentions the number of lines, because some versions of Node report too many lines with this error
+  // code. With other versions, `headProblem` refuses such a request.
   const tooLarge = `the request has more than ${MAX_HEADER_BYTES} bytes of headers, or more than ${MAX_HEADERS} header lines`;
   const [status, code, message] =
     error.code === "HPE_HEADER_OVERFLOW"
@@ -301,9 +306,9 @@ function handleClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
 }
 
 /**
- * Sends a last response and closes the connection, with a delay: if the client is still sending, an immediate close
- * would make the system drop the response. A client that does not close its side is disconnected then, since node
- * limits connections only while they have a request.
+ * Sends a last response and closes the connection with a delay. If the client is still sending, an immediate close
+ * would make the operating system drop the response. After LINGER_MS, a client that has not closed its side is
+ * disconnected, because Node limits the time of a connection only while it has a request.
  */
 function sendLast(stream: Duplex, text: string): void {
   const cut = setTimeout(() => stream.destroy(), LINGER_MS);
@@ -348,7 +353,7 @@ export function sendJson(
   response.end(text);
 }
 
-/** Sends `{"error":{"code","message"}}`, with the code as HTTP responses have it. */
+/** Sends `{"error":{"code","message"}}`, with the code that HTTP responses use for this error. */
 export function sendError(
   response: ServerResponse,
   status: number,
@@ -360,10 +365,10 @@ export function sendError(
 }
 
 /**
- * Handles a write to a client that has disconnected; `close` follows. One function for all responses, and one listener
- * on each: Node keeps several listeners in an array, and V8 may place such arrays in the old heap, where the objects
- * that they refer to survive until the next full collection. A listener for each request would keep the request in
- * memory.
+ * Handles the error of a write to a client that has disconnected. It can be ignored, because `close` follows. All
+ * responses share this function, and each has only one listener, to save memory. Node keeps several listeners in an
+ * array, and V8 may place the array in the old heap, where everything that it refers to survives until the next full
+ * garbage collection. So a listener per request would keep the request in memory.
  */
 function ignoreError(): void {}
 

@@ -6,25 +6,27 @@ import { type AccessRules, fetchSiteIsSafe, misdirection, originIsAllowed } from
 import { Listener, sendError } from "./listener.ts";
 import type { Refusal } from "./token-guard.ts";
 
-/** The rules of a module's listener. Read at each request, since the config may change. */
+/** The rules of a module's listener. Read for each request, because the config may change. */
 export interface ModuleListenerRules {
   readonly access: () => AccessRules;
-  /** Returns why the request is refused for lack of the engine's token; `host` is the bound host. */
+  /**
+   * Returns why the request is refused if it lacks the engine's token. `host`: the host to which the listener is bound.
+   */
   readonly tokenRefusal: (request: IncomingMessage, host: string) => Refusal | undefined;
   readonly maxConnectionsPerAddress: () => number | undefined;
   readonly log: Logger;
 }
 
 /**
- * Opens a separate listener of a module, with the same checks as the engine's listeners: Host, Origin, and the token
- * off loopback and in production. The limits and timeouts are those of every listener. Rejects with ListenError.
+ * Opens a separate listener of a module, with the same checks as the engine's listeners: Host, Origin, and the token in
+ * production and on addresses other than loopback. Limits and timeouts are the same as well. Rejects with ListenError.
  */
 export async function openModuleListener(options: ListenOptions, rules: ModuleListenerRules): Promise<ModuleListener> {
   const { host, what } = options;
   function refusalOf(
     request: IncomingMessage,
   ): { readonly status: number; readonly code: string; readonly message: string } | Refusal | undefined {
-    // Off loopback any name may lead here, and the token decides.
+    // On other addresses than loopback, clients may use any name for this machine, so only the token is checked.
     const misdirected = isLoopback(host) ? misdirection(request, listener.port, rules.access()) : undefined;
     if (misdirected !== undefined) return { status: 421, code: "misdirected_request", message: misdirected };
     const { origin } = request.headers;
@@ -46,7 +48,7 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
       await options.onRequest(request, response);
       return;
     }
-    // The body is not read, so the connection is closed.
+    // The body of a refused request is not read, so the connection cannot be used again and is closed.
     const headers = { connection: "close", ...("headers" in refusal ? refusal.headers : {}) };
     sendError(response, Number(String(refusal.status).slice(0, 3)), refusal.code, refusal.message, headers);
   }

@@ -22,9 +22,9 @@ const DEAD_AFTER_MS = 22_500;
 const CLOSE_GOING_AWAY = 1001;
 const CLOSE_INTERNAL_ERROR = 1011;
 
-/** Access checks of a listener besides its Host and Origin rules. */
+/** Access checks of a listener in addition to its Host and Origin rules. */
 export interface ListenerAccess {
-  /** Returns why a request is refused for lack of the engine's token. */
+  /** Returns why a request is refused if it lacks the engine's token. */
   readonly tokenRefusal?: (request: IncomingMessage) => Refusal | undefined;
   readonly maxConnectionsPerAddress?: () => number | undefined;
   /** Returns whether a request has the engine's token. */

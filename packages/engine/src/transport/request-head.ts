@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Maximum number of header lines of a request (reliability 1.4). Node's own limit would silently drop the rest,
- * including perhaps the body's length.
+ * Maximum number of header lines of a request. Checked by the engine, because Node silently drops further lines, and
+ * these may include the length of the body.
  */
 export const MAX_HEADERS = 100;
 
@@ -13,7 +13,7 @@ export interface HeadProblem {
   readonly message: string;
 }
 
-/** Returns what is wrong with a request's head that Node accepts, or undefined. */
+/** Returns a problem of a request's head that Node does not detect, or undefined. */
 export function headProblem({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): HeadProblem | undefined {
   if (rawHeaders.length > MAX_HEADERS * 2) {
     return {
@@ -24,7 +24,7 @@ export function headProblem({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">)
   }
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at] as string)) hosts++;
-  // A proxy in front may have checked the other one.
+  // Several Host headers are refused, because a proxy may have checked another one of them than Node uses.
   return hosts > 1
     ? { status: 400, statusLine: "400 Bad Request", message: "the request has more than one Host" }
     : undefined;

@@ -15,8 +15,8 @@ export class TlsError extends Error {
 }
 
 /**
- * Reads a listener's certificate, key and client authority, and checks that they match. Throws TlsError. `what` is the
- * listener's purpose.
+ * Reads a listener's certificate, its key and the certificate authority for clients. Checks that certificate and key
+ * match. Throws TlsError. `what` is the listener's purpose.
  */
 export function readTls(files: TlsFiles, what: string): SecureContextOptions {
   const read = (kind: string, file: string): Buffer => {

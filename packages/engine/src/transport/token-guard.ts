@@ -38,7 +38,7 @@ export class TokenGuard {
 
   /**
    * Returns why the request is refused, or undefined if it is accepted. A wrong token is refused even if no token is
-   * required, because its sender expects the rights of the token.
+   * required, because a client that sends a token expects its rights.
    */
   refusal(request: IncomingMessage, options: { readonly required: boolean }): Refusal | undefined {
     if (credentialsOf(request).kind === "none") return options.required ? unauthorized(MISSING_TOKEN) : undefined;

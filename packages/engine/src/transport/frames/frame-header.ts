@@ -28,7 +28,7 @@ const LENGTH_BITS = 0x7f;
 export const LENGTH_IN_TWO_BYTES = 126;
 export const LENGTH_IN_EIGHT_BYTES = 127;
 
-/** A frame that breaks the protocol. */
+/** The close code and reason for a frame that violates the protocol. */
 export interface Violation {
   readonly code: number;
   readonly reason: string;
@@ -47,7 +47,7 @@ export interface FrameHeader {
 export interface HeaderContext {
   /** Whether a message in several frames has begun. */
   readonly isFragmented: boolean;
-  /** Maximum payload of a data frame, in bytes: what the message under way may still have. */
+  /** Maximum payload of a data frame, in bytes. Smaller if parts of its message have been received already. */
   readonly maxPayloadBytes: number;
 }
 
@@ -68,7 +68,7 @@ export function parseHeader(bytes: Buffer, context: HeaderContext): FrameHeader 
     at = 4;
   } else if (shortLength === LENGTH_IN_EIGHT_BYTES) {
     if (bytes.length < 10) return undefined;
-    // Exact up to 2^53; a longer payload is too large anyway.
+    // The number is exact up to 2^53. Above, this does not matter, because the payload is refused as too large.
     payloadBytes = bytes.readUInt32BE(2) * 2 ** 32 + bytes.readUInt32BE(6);
     at = 10;
   }
@@ -79,7 +79,7 @@ export function parseHeader(bytes: Buffer, context: HeaderContext): FrameHeader 
   return { opcode, isFinal, payloadBytes, mask: bytes.subarray(at, at + MASK_BYTES), bytes: at + MASK_BYTES };
 }
 
-/** Returns how the first two bytes break the protocol, or undefined. */
+/** Returns how the first two bytes violate the protocol, or undefined. */
 function problemOf(first: number, second: number, { isFragmented }: HeaderContext): string | undefined {
   const opcode = first & OPCODE_BITS;
   if ((first & RESERVED_BITS) !== 0) return "a reserved bit is set, and no extension was negotiated";

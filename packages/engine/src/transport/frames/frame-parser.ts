@@ -33,7 +33,7 @@ export interface FrameParserListener {
   onViolation(violation: Violation): void;
 }
 
-/** Parses what a client sends over a WebSocket without extensions. RFC 6455, section 5. */
+/** Parses the frames of a client on a WebSocket without extensions. RFC 6455, section 5. */
 export class FrameParser {
   readonly #listener: FrameParserListener;
   readonly #maxMessageBytes: number;
@@ -102,7 +102,7 @@ export class FrameParser {
       maxPayloadBytes: this.#maxMessageBytes - (this.#message?.bytes ?? 0),
     });
     if (header === undefined) {
-      // Copied, because a view would keep the whole chunk in memory.
+      // The bytes are copied, because a view would keep the whole chunk in memory.
       this.#partialHeader = Buffer.from(bytes);
       return at + rest.length;
     }

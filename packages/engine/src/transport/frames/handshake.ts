@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** RFC 6455, section 1.3. */
+/** Suffix of the key when the server hashes it for its answer. RFC 6455, section 1.3. */
 const KEY_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** 16 bytes in base64. */
+/** A valid key: 16 bytes in base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 const VERSION = "13";
-/** A token of HTTP. RFC 9110, section 5.6.2. */
+/** A token, as HTTP defines it. RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 export interface HandshakeProblem {
@@ -57,7 +57,7 @@ export function handshakeAnswer({ headers }: IncomingMessage, isAcceptable: (pro
   ].join("\r\n");
 }
 
-/** Returns undefined if the header is malformed. */
+/** Returns the protocols that the client offers, or undefined if the header is malformed. */
 function offeredProtocols(header: string | undefined): readonly string[] | undefined {
   if (header === undefined) return [];
   const names = header.split(",").map((name) => name.trim());

@@ -2,8 +2,9 @@
 const BLOCK_BYTES = 16 * 1024;
 
 /**
- * Collects the payload of one message. A piece that is most of its buffer is kept; others are copied into blocks, so that neither a message that arrives byte
- * by byte nor one in small frames between other frames takes much more memory than its payload: at most three times as much and one block.
+ * Collects the payload of one message from the pieces in which it arrives. A large piece that is at least half of its
+ * buffer is kept as it is. Other pieces are copied into blocks, because a small piece would keep its whole buffer in
+ * memory. So a message takes at most three times the memory of its payload, plus one block.
  */
 export class PayloadPieces {
   readonly #pieces: Buffer[] = [];

@@ -16,22 +16,26 @@ import {
 import { FrameParser, type FrameParserListener, type MessageKind } from "./frame-parser.ts";
 import { handshakeAnswer, handshakeProblem } from "./handshake.ts";
 
-/** Maximum size of a message from a client that only joins and leaves, in bytes: it must not make the engine hold more. */
+/** Maximum size of a message from a client of streams, in bytes. Small, because such a client only joins and leaves. */
 export const MAX_SMALL_MESSAGE_BYTES = 64 * 1024;
 
 const MAX_MESSAGE_BYTES = { frames: MAX_FRAME_BYTES, small: MAX_SMALL_MESSAGE_BYTES } as const;
 
 /** How long a connection may take to close after a close frame, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 30_000;
-/** How long a hang-up waits for the peer to take what is queued, in milliseconds. */
+/** How long `hangUp` waits until the peer has received the queued frames, in milliseconds. */
 const HANG_UP_MS = 1_000;
 
 /**
- * Text up to this many characters is joined with what else goes to the same socket in this turn of the event loop, and written as one string: a third
- * cheaper than one buffer for each frame. Larger text and bytes go out uncopied.
+ * Text frames of up to this many characters that are sent to a socket in one turn of the event loop are joined and
+ * written as one string. This costs a third less than one buffer for each frame. Larger text and binary frames are
+ * written without a copy.
  */
 const MAX_JOINED_CHARS = 16 * 1024;
-/** Joined frames that leave before the turn ends, so that the peer works on them while the engine reads on. */
+/**
+ * When this many frames are joined, they are written before the turn ends, so that the peer can process them while the
+ * engine is still reading.
+ */
 const MAX_JOINED_FRAMES = 8;
 
 const TEXT = FINAL | OPCODE.text;
@@ -41,8 +45,9 @@ const PING = FINAL | OPCODE.ping;
 const PONG = FINAL | OPCODE.pong;
 
 /**
- * Finishes the handshake of an upgrade request and passes on the socket. Refuses a malformed handshake. `messages` limits the messages of the peer: to 16 MiB,
- * or to `MAX_SMALL_MESSAGE_BYTES`; the connection is closed with 1009 as soon as the peer announces more.
+ * Completes the handshake of an upgrade request and passes the socket to `accepted`. Refuses a malformed handshake.
+ * `messages` sets the maximum size of the peer's messages: `frames` is 16 MiB, `small` is MAX_SMALL_MESSAGE_BYTES. If
+ * the header of a frame announces more, the connection is closed with 1009.
  */
 export function acceptWebSocket(
   request: IncomingMessage,
@@ -56,13 +61,13 @@ export function acceptWebSocket(
     refuseUpgrade(stream, problem.status, "invalid_request", problem.message, problem.headers);
     return;
   }
-  // A name that holds a token must not be sent back.
+  // A subprotocol whose name contains a token must not be sent back.
   stream.write(handshakeAnswer(request, (protocol) => !protocol.startsWith(TOKEN_SUBPROTOCOL_PREFIX)));
   if (head.length > 0) stream.unshift(head);
   accepted(new ServerSocket(stream as Socket, request.socket.remoteAddress, MAX_MESSAGE_BYTES[messages]));
 }
 
-/** Sockets with frames that leave at the end of this turn of the event loop, in one system call each. */
+/** Sockets with frames that are flushed at the end of this turn of the event loop, with one system call per socket. */
 const unflushed = new Set<ServerSocket>();
 
 function flushAll(): void {
@@ -72,14 +77,14 @@ function flushAll(): void {
 }
 
 const OWNER = Symbol("owner");
-/** The owner is kept at the stream, so that ten thousand streams share one set of listeners. */
+/** A stream that refers to its ServerSocket, so that all streams can share one set of listener functions. */
 type OwnedStream = Socket & { [OWNER]: ServerSocket };
 
 function onData(this: Socket, chunk: Buffer): void {
   (this as OwnedStream)[OWNER].read(chunk);
 }
 
-/** The peer sends nothing more. It may still receive. */
+/** The peer has closed its sending side. It may still receive. */
 function onEnd(this: Socket): void {
   (this as OwnedStream)[OWNER].peerEnded();
 }
@@ -98,12 +103,12 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   readonly #stream: Socket;
   readonly #parser: FrameParser;
   #listener: FrameSocketListener | undefined;
-  /** Whole frames, header and text, one character for each byte; not given to the stream yet. */
+  /** Joined frames (header and text) that are not written to the stream yet. One character is one byte. */
   #joined = "";
   #joinedFrames = 0;
   #isCorked = false;
   #framesSinceDrained = 0;
-  /** Payload of the latest ping that has no answer yet. */
+  /** Payload of the latest ping, if it has not been answered yet. */
   #unansweredPing: Buffer | undefined;
   #isPongQueued = false;
   #isOpen = true;
@@ -140,7 +145,8 @@ class ServerSocket implements FrameSocket, FrameParserListener {
 
   onPing(payload: Buffer): void {
     if (this.#isOpen) {
-      // Only the latest needs an answer, RFC 6455, section 5.5.3: a peer that sends pings and reads nothing takes no memory.
+      // Only the latest ping must be answered (RFC 6455, section 5.5.3). So only one payload is kept, and a peer that
+      // sends pings and reads nothing cannot fill the memory.
       this.#unansweredPing = Buffer.from(payload);
       this.#flushLater();
     }
@@ -190,7 +196,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     if (this.#begin()) this.#writePieces(BINARY, [bytes]);
   }
 
-  /** Counts a frame that leaves with this turn. Returns false if the connection takes no more. */
+  /** Counts a frame and plans its flush at the end of this turn. Returns false if the connection is closing. */
   #begin(): boolean {
     if (!this.#isOpen) return false;
     if (this.queuedBytes === 0) this.#framesSinceDrained = 0;
@@ -231,7 +237,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
 
   #answerPing(): void {
     const payload = this.#unansweredPing;
-    // One answer may be queued while one waits: a peer that sends pings and reads nothing takes no more memory.
+    // At most one pong is queued, so that a peer that sends pings and reads nothing cannot fill the memory.
     if (payload === undefined || !this.#isOpen || this.#isPongQueued) return;
     this.#unansweredPing = undefined;
     this.#isPongQueued = true;
@@ -242,7 +248,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     });
   }
 
-  /** Gives everything to the operating system. */
+  /** Passes all queued frames to the operating system. */
   flush(): void {
     this.#answerPing();
     this.#writeJoined();
@@ -268,7 +274,8 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     if (this.#isCorked || stream.writableLength === 0) return undefined;
     const begin = stream.bytesWritten + this.#joined.length;
     const written = stream.bytesWritten - stream.writableLength;
-    // `bytesWritten` counts what is queued until the socket drops it. If no write has ended since, the one under way does not contain the frame.
+    // The frame was not sent in two cases: fewer bytes were written than the position of its first byte; or no write
+    // has ended since now, because the write that is in progress now does not contain the frame.
     return () =>
       stream.destroyed && (stream.bytesWritten <= begin || stream.bytesWritten - stream.writableLength === written);
   }
@@ -309,7 +316,10 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     this.#stream.destroy();
   }
 
-  /** Sends what is queued and a close frame, once. Nothing may follow it. The peer's messages still arrive until its own close frame. */
+  /**
+   * Sends the queued frames and a close frame, once. No frame is sent after the close frame. Messages of the peer still
+   * arrive until its own close frame.
+   */
   #sendClose(code?: number, reason = ""): void {
     if (this.#hasSentClose || this.#stream.destroyed) return;
     this.#hasSentClose = true;
@@ -319,7 +329,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
       this.flush();
     }
     this.#isOpen = false;
-    // The peer's close frame must be read.
+    // Resume reading, because the peer's close frame must be read.
     this.#stream.resume();
     this.#endWithin(CLOSE_TIMEOUT_MS);
   }
@@ -331,7 +341,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   }
 }
 
-/** As much of the reason as fits, in whole characters. RFC 6455, section 5.5.1. */
+/** Returns the payload of a close frame. A reason that is too long is cut after a whole character. RFC 6455, 5.5.1. */
 function closePayload(code: number, reason: string): Buffer {
   const bytes = Buffer.from(`  ${reason}`);
   bytes.writeUInt16BE(code, 0);

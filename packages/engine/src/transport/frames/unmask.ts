@@ -1,19 +1,22 @@
 const WORD = 4;
-/** From this length on, a view of its own pays: the loop then checks no bounds. */
+/** From this length on, creating a separate view is worth its cost, because the loop over it needs no bounds checks. */
 const MIN_BYTES_FOR_OWN_VIEW = 2048;
 
-/** Returns the memory below `bytes` as words of four bytes, aligned to that memory. Create it once per chunk: it costs more than a short frame. */
+/**
+ * Returns the ArrayBuffer of `bytes` as an array of words of four bytes, for `unmask`. To be created once per chunk,
+ * because creating it costs more than unmasking a short frame.
+ */
 export function wordsBelow(bytes: Buffer): Uint32Array {
   return new Uint32Array(bytes.buffer, 0, bytes.buffer.byteLength >> 2);
 }
 
 /**
- * Unmasks `bytes[start, end)` in place: XOR with the four bytes of the mask in turn, RFC 6455, section 5.3. A second call with the same arguments restores the
- * bytes.
+ * Unmasks `bytes[start, end)` in place: XOR with the four bytes of the mask in turn (RFC 6455, section 5.3). A second
+ * call with the same arguments restores the bytes.
  *
  * @param words `wordsBelow(bytes)`.
- * @param mask Holds the mask at `maskAt`.
- * @param phase How many bytes of the same payload came before.
+ * @param mask Contains the four bytes of the mask from index `maskAt`.
+ * @param phase Number of bytes of the same payload before `start`.
  */
 export function unmask(
   bytes: Buffer,
@@ -48,7 +51,7 @@ function xor(bytes: Buffer, at: number, mask: Uint8Array, maskAt: number, phase:
 
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** The mask from `phase` on, as a word of this machine. */
+/** Returns the mask, rotated by `phase`, as a word in the byte order of this machine. */
 function maskWord(mask: Uint8Array, maskAt: number, phase: number): number {
   const a = mask[maskAt + (phase & 3)] as number;
   const b = mask[maskAt + ((phase + 1) & 3)] as number;
