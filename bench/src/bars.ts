@@ -2,7 +2,7 @@ import type { Spread } from "./statistics.ts";
 
 /** A limit for a measured value. */
 export interface Bar {
-  /** Row of the budget table in the performance design. */
+  /** Number of the scenario's row, which `--rows` selects. `docs/performance.md` lists the rows that have limits. */
   readonly row: number;
   readonly what: string;
   readonly measured: Spread;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** Rows of the budget table that are measured by default. */
+/** Rows that are measured if `--rows` is not given. */
 export const ROWS = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 29, 30, 31,
 ] as const;

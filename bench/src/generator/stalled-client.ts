@@ -2,15 +2,21 @@ import { pause } from "../ports.ts";
 import { WebSocketClient } from "../websocket-client.ts";
 import { GROUP, type Publisher, STREAM } from "./publisher.ts";
 
-/** A group that only the stalled client has joined, to fill its outbound buffer without sending to the others. */
+/** A group that only the stalled client joins. Events of this group fill its buffers and do not reach other clients. */
 const FILL_GROUP = "fill";
 const FILL_EVENT_BYTES = 64 * 1024;
-/** The engine buffers 1 MiB per client. The kernel's buffers of a local connection take more, 6 MiB here. */
+/**
+ * 256 events of 64 KiB are 16 MiB, which certainly fills all buffers of the stalled client: the engine buffers 1 MiB
+ * per client, and the operating system buffers about 6 MiB for a local connection.
+ */
 const FILL_EVENTS = 256;
 const FILL_PAUSE_MS = 2;
 const JOIN_TIMEOUT_MS = 10_000;
 
-/** Joins the clients' group and a group of its own, stops reading, and receives more than the engine buffers. */
+/**
+ * Opens a client that joins GROUP, like the other clients, and FILL_GROUP. Then the client stops reading, and events
+ * are published to FILL_GROUP until its buffers are full.
+ */
 export async function stallClient(port: number, publisher: Publisher): Promise<WebSocketClient> {
   let onJoined = (): void => {};
   const joined = new Promise<void>((resolve, reject) => {

@@ -10,7 +10,7 @@ const PAYLOAD_BYTES = 100;
 /** A routed call is two frames in and two out, twice as many as for an echo. */
 const ECHOES_PER_CALL = 2;
 
-/** Row 31: one call at a time, compared with the same frames through a bare `ws` server, by what is recorded. */
+/** Measures one call at a time, with and without observability, compared with the same frames through a `ws` server. */
 export const callAndEchoes: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, one in flight, against two echoes of a bare ws server`,
   rows: [31],

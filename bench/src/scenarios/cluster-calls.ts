@@ -14,8 +14,9 @@ const WRITES_IN_FLIGHT = [1, 128] as const;
 const NODES = ["a", "b", "c"] as const;
 
 /**
- * Row 33: three engines on three NATS servers that sync each write, all on this machine, compared with one engine that
- * is alone: calls to a worker at the same engine, calls to one at another, and durable writes.
+ * Measures a cluster of three engines and three NATS servers that sync each write, compared with a single engine. All
+ * of them run on this machine. Measures calls to a worker of the same engine, calls to a worker of another engine, and
+ * durable writes.
  */
 export const clusterCalls: Scenario = {
   title: `A cluster of three engines: calls and sets of ${PAYLOAD_BYTES} B`,

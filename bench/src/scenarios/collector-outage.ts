@@ -10,7 +10,7 @@ const PAYLOAD_BYTES = 100;
 /** Share of sampled traces: some thousand spans per second, as sent by an engine under load. */
 const SAMPLING_RATIO = 0.1;
 
-/** Row 25: the effect on callers if a collector is killed while the engine sends to it. */
+/** Measures the effect on callers if the OTLP collector is killed while the engine sends spans to it. */
 export const collectorOutage: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, every tenth trace sent by OTLP`,
   rows: [25],

@@ -38,7 +38,7 @@ interface Visit {
   readonly load: number;
 }
 
-/** Row 27: many log entries in the console, each time with an empty cache. */
+/** Measures the console's list of many log entries. The browser's cache is empty each time. */
 export const consoleLogs: Scenario = {
   title: `The console: a list of ${LOGS} log entries`,
   rows: [27],

@@ -59,7 +59,7 @@ interface Measured {
   readonly p99Ms: number;
 }
 
-/** Row 32: what an open page of the console costs an engine that keeps many spans and runs calls. */
+/** Measures the cost of an open page of the console for an engine that keeps many spans and runs calls. */
 export const consoleOpenPages: Scenario = {
   title: `The console: an open page, ${SPANS} spans kept, ${RATE} calls per second`,
   rows: [32],
@@ -79,7 +79,8 @@ export const consoleOpenPages: Scenario = {
         for (const name of names) {
           const { none, open } = windows[name];
           const withoutPage = async (): Promise<void> => void none.push(await underLoad(system, windowMs));
-          // The machine has fast and slow phases, so each window with a page has one without directly before or after it.
+          // The machine has fast and slow phases, so each window with a page has one without directly before or after
+          // it.
           if (round % 2 === 0) await withoutPage();
           open.push(await withPage(system, PAGES[name], () => underLoad(system, windowMs)));
           if (round % 2 === 1) await withoutPage();

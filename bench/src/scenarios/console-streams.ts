@@ -33,7 +33,8 @@ interface Visit {
 }
 
 /**
- * Row 28: the console's monitor of streams with 2,000 messages per second. Its counters must be equal to the engine's.
+ * Measures the console's monitor of streams with 2,000 messages per second. Its counters must be equal to those of the
+ * engine.
  */
 export const consoleStreams: Scenario = {
   title: `The console: ${PER_SECOND} stream messages a second`,

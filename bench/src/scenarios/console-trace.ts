@@ -19,7 +19,7 @@ interface Visit {
   readonly load: number;
 }
 
-/** Row 26: a large trace in the console, each time with an empty cache. */
+/** Measures the console's page of a large trace. The browser's cache is empty each time. */
 export const consoleTrace: Scenario = {
   title: `The console: a trace of ${SPANS} spans`,
   rows: [26],

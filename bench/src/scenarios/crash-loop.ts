@@ -10,8 +10,8 @@ const MAX_ROUNDS = 2;
 const CRASHES = "echo 'cannot open the database' >&2; exit 1";
 
 /**
- * Row 29: the cost of a command that crashes at every start, including its starts, in the minute of its first crashes:
- * an engine with it minus an engine without it, both at the same time.
+ * Measures the cost of a command that crashes at every start, in the first minute of its crashes. The cost is the
+ * difference between an engine with this command and an engine without it. Both engines run at the same time.
  */
 export const crashLoop: Scenario = {
   title: "A command that crashes at every start",

@@ -7,7 +7,7 @@ import { formatNumber } from "../table.ts";
 import { engineFor, type Scenario, type ScenarioContext } from "./scenario.ts";
 
 const MB = 1024 * 1024;
-/** The maximum per connection. */
+/** Number of triggers. It is the maximum per connection. */
 const TRIGGERS = 10_000;
 /** Number of triggers that are due at the same time, every five seconds. */
 const TOGETHER = 1_000;
@@ -17,7 +17,7 @@ const MAX_ROUNDS = 3;
 const SETTLE_MS = 2_000;
 /** Duration of the CPU measurement at rest, in milliseconds. */
 const REST_MS = 5_000;
-/** Contains at least two times at which the triggers are due. */
+/** Duration of the measurement of lateness, in milliseconds. The triggers come due at least twice in this time. */
 const TICKS_MS = 11_500;
 
 interface Round {
@@ -29,7 +29,7 @@ interface Round {
   readonly maxMs: number;
 }
 
-/** Row 20, not in the design: many cron triggers with a thousand different expressions. A fresh engine per round. */
+/** Measures an engine with many cron triggers with a thousand different expressions. Each round starts a new engine. */
 export const cronTriggers: Scenario = {
   title: "Cron triggers: CPU at rest, lateness when many come due together",
   rows: [20],
@@ -85,7 +85,7 @@ async function measure(
     const before = residentBytes(engine.pid);
     const startedMs = performance.now();
     const config = (index: number) => ({
-      // None of them is due during the bench, unless it runs for hours.
+      // These triggers come due about twelve hours from now, so that none of them runs during the bench.
       expression: `${index % 60} ${Math.floor(index / 60) % 17} ${(new Date().getUTCHours() + 12) % 24} * * *`,
       startAt: new Date(index * 1_000).toISOString(),
     });
@@ -106,7 +106,8 @@ async function measure(
     await Promise.all(
       due.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered),
     );
-    // The first time may be during the registration of the last triggers.
+    // Wait until the triggers have come due once, and ignore these starts: the last triggers may still have been
+    // registered at that time.
     await pause(5_500);
     late = [];
     await pause(TICKS_MS);

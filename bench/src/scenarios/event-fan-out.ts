@@ -7,8 +7,8 @@ const SUBSCRIBERS = [1, 10, 100] as const;
 const PAYLOAD_BYTES = 200;
 
 /**
- * Row 17, not in the design: events of one publisher to 1, 10 and 100 workers, compared with as many calls to as many
- * workers with one call in flight each.
+ * Measures events of one publisher to 1, 10 and 100 workers, compared with the same number of calls to the same number
+ * of workers. Each of these workers has one call in flight.
  */
 export const eventFanOut: Scenario = {
   title: `Events of one publisher to ${SUBSCRIBERS.join(", ")} subscribers (operations are events)`,

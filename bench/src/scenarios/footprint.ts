@@ -21,7 +21,7 @@ interface Footprint {
   readonly kbPerConnection: number;
 }
 
-/** Row 11: the cost of an idle engine. A fresh engine per round. */
+/** Measures the start and the memory of an idle engine. Each round starts a new engine. */
 export const footprint: Scenario = {
   title: "Start and idle memory",
   rows: [11],

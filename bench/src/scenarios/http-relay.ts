@@ -10,7 +10,7 @@ import { engineFor, measurementsOf, OBSERVABILITY_OFF, type Scenario, withServer
 const IN_FLIGHT = [1, 32, 128] as const;
 type InFlight = (typeof IN_FLIGHT)[number];
 
-/** Row 30: HTTP requests that become calls, compared with a relay that has no features, by what is recorded of them. */
+/** Measures HTTP requests that become calls, with and without observability, compared with a relay without features. */
 export const httpRelay: Scenario = {
   title: "HTTP POST to a worker, against a naive relay on node:http and ws",
   rows: [30],

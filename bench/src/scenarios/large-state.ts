@@ -25,8 +25,7 @@ interface Round {
 }
 
 /**
- * Row 14, not in the design: an engine with very many state items, compared with an engine with few. Fresh engines per
- * round.
+ * Measures an engine with very many state items, compared with an engine with few items. Each round starts new engines.
  */
 export const largeState: Scenario = {
   title: "State with very many items: start, memory, pages of 100 (operations are pages)",

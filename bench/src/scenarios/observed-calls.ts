@@ -8,7 +8,7 @@ import { echoCalls, engineFor, measurementsOf, OBSERVABILITY_OFF, type Scenario,
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
 
-/** Row 23: the cost of recording every call, and every tenth trace, compared with an engine that records nothing. */
+/** Measures the cost of recording every call, or every tenth trace, compared with an engine that records nothing. */
 export const observedCalls: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, by what is recorded of them`,
   rows: [23],

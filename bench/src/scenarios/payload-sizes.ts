@@ -25,7 +25,7 @@ const SIZES = [
 ] as const;
 const RESIDENT_LIMIT_MB = 400;
 
-/** Row 4: larger payloads compared with the naive engine, and the memory for the largest. */
+/** Measures calls with larger payloads, compared with the naive engine, and the memory for the largest payload. */
 export const payloadSizes: Scenario = {
   title: `Routed calls with larger payloads, ${CONCURRENCY} in flight, one caller and one callee connection`,
   rows: [4],

@@ -20,8 +20,8 @@ const GRACE_MS = 60_000;
 const BULL = "BullMQ on Redis, appendfsync always";
 
 /**
- * Row 21, not in the design: from adding a durable job to a queue until its worker is called, compared with BullMQ on a
- * Redis that syncs each write.
+ * Measures the time from adding a durable job to a queue until its worker is called, compared with BullMQ on a Redis
+ * that syncs each write.
  */
 export const queuedJobs: Scenario = {
   title: `Durable jobs, enqueued and run, ${PAYLOAD_BYTES} B, ${IN_FLIGHT.join(" and ")} in flight`,

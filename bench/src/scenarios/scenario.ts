@@ -28,7 +28,7 @@ export interface ScenarioResult {
 /** One comparison, or several that share their servers. */
 export interface Scenario {
   readonly title: string;
-  /** Measured rows of the budget table. */
+  /** Numbers of the rows that the scenario measures. `--rows` selects a scenario by them. */
   readonly rows: readonly number[];
   run(context: ScenarioContext): Promise<ScenarioResult>;
 }
@@ -39,7 +39,7 @@ export const OBSERVABILITY_OFF: ModuleEntry = {
   config: { enabled: false, metrics_enabled: false, logs_enabled: false },
 };
 
-/** Starts an engine for this scenario. `name` distinguishes several. */
+/** Starts an engine for this scenario. `name` distinguishes the engines of one scenario. */
 export function engineFor(
   context: ScenarioContext,
   name: string,
@@ -53,7 +53,7 @@ export function engineFor(
     cluster,
     profileFolder: context.options.profile ? join(context.resultsFolder, `profile-${name}`) : undefined,
   };
-  // An engine of the other checkout would be a second node of the same name.
+  // In a cluster, no engine of the other checkout is started, because it would be a second node with the same name.
   const comparison = cluster === undefined ? context.comparison : undefined;
   return comparison?.start(name, options) ?? startEngine(options);
 }

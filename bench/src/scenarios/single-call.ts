@@ -9,8 +9,9 @@ import { echoCalls, engineFor, measurementsOf, type Scenario, withServers } from
 const PAYLOAD_BYTES = 100;
 
 /**
- * Row 3: one call at a time, where nothing can be batched, compared with the same bytes through a relay that reads
- * nothing. Most of the cost is waking the other side, so both layouts are measured.
+ * Measures one call at a time, so that the engine cannot batch anything. Compares it with a TCP relay that forwards the
+ * same bytes without parsing them. Most of the cost is waking the other process, which depends on its core. So each is
+ * measured twice: on the same core as the load generator, and on a different core.
  */
 export const singleCall: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, one in flight`,

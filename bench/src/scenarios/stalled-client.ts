@@ -5,13 +5,13 @@ import { engineFor, measurementsOf, type Scenario, withServers } from "./scenari
 
 const CLIENTS = 100;
 const PAYLOAD_BYTES = 1_000;
-/** 100 events per second to 100 clients keep no core busy: this measures waiting and not load. */
+/** 100 events per second to 100 clients keep no core busy, so that the latency is not caused by load. */
 const INTERVAL_MS = 10;
 const WINDOWS_LONGER = 3;
-/** Messages to the stalled client only must be sent and garbage-collected before. */
+/** Before the measurement, the messages to the stalled client must be sent and garbage-collected. */
 const SETTLE_MS = 1_000;
 
-/** Row 16, not in the design (R-4): the effect of a client that stopped reading on the others. */
+/** Measures the effect of a client that has stopped reading on the other clients. */
 export const stalledClient: Scenario = {
   title: `${CLIENTS} stream clients, while one more does not read (operations are events)`,
   rows: [16],
@@ -30,7 +30,7 @@ export const stalledClient: Scenario = {
           intervalMs: INTERVAL_MS,
           withStalledClient,
           warmUpMs: SETTLE_MS,
-          // The 99th percentile needs enough events.
+          // The measurement is longer than usual, because the 99th percentile needs enough events.
           measureMs: WINDOWS_LONGER * options.measureMs,
           observe: [engine.pid],
         });

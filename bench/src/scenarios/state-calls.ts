@@ -30,7 +30,10 @@ const CASES: readonly Case[] = IN_FLIGHT.flatMap((concurrency) => [
   { operation: "get", durability: "durable", concurrency } as const,
 ]);
 
-/** Row 12: state through the engine, compared with the store without an engine, and with the sync rate of this disk. */
+/**
+ * Measures state calls, compared with the store without an engine, and with the number of syncs per second of this
+ * disk.
+ */
 export const stateCalls: Scenario = {
   title: `State, values of ${PAYLOAD_BYTES} B, 1 and 128 in flight, durable and relaxed`,
   rows: [12],

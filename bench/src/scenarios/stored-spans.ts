@@ -27,7 +27,7 @@ const QUERIES: Readonly<Record<string, object>> = {
   "an attribute contains": { filters: [{ key: "customer", op: "contains", value: "c99" }] },
 };
 
-/** Row 24: the first page of trace lists with very many spans on the disk, over the wire. */
+/** Measures calls for the first page of a list of traces, with very many spans on the disk. */
 export const storedSpans: Scenario = {
   title: "Very many spans on the disk: ingest, first pages of 100 traces",
   rows: [24],

@@ -9,8 +9,8 @@ const QUICK_CLIENTS = 100;
 const PAYLOAD_BYTES = 200;
 
 /**
- * Row 15, not in the design: one event to many clients, compared with a simple program that sends the same text to as
- * many.
+ * Measures how an event is sent to many clients, compared with a simple program that sends the same text to the same
+ * number of clients.
  */
 export const streamFanOut: Scenario = {
   title: "Stream events to many clients (operations are events)",

@@ -19,8 +19,8 @@ interface Round {
 }
 
 /**
- * Row 22, not in the design: an engine with very many jobs that wait for a function, compared with an empty queue.
- * Fresh engines per round.
+ * Measures an engine with very many jobs that wait for a function, compared with an engine with an empty queue. Each
+ * round starts new engines.
  */
 export const waitingJobs: Scenario = {
   title: "Very many waiting jobs: start and memory",
