@@ -27,7 +27,7 @@ export interface ReloadParts {
   readonly reannounce: () => void;
 }
 
-/** Applies changes of the config file to the running engine. If one cannot be applied, the running configuration stays. */
+/** Applies changes of the config file to the running engine. If a change cannot be applied, the old config stays. */
 export class ConfigReload {
   readonly #parts: ReloadParts;
 
@@ -146,7 +146,7 @@ export function accessOf({ engine: { bridgeAccess, bridges } }: LoadedConfig): r
   return [bridgeAccess, ...bridges.map(({ access }) => access)];
 }
 
-/** Returns the members except empty arrays, which say nothing in a log line. */
+/** Returns the members without empty arrays, which would be useless in a log line. */
 export function withoutEmptyLists(members: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]: [string, unknown]) => !(Array.isArray(value) && value.length === 0)),

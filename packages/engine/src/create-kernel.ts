@@ -40,7 +40,7 @@ export interface KernelOptions {
   readonly cluster?: NodeOptions | undefined;
 }
 
-/** The parts of an engine, for those who start it. Everything else takes the parts that it uses. */
+/** The parts of an engine, for the code that starts it. All other code gets only the parts that it uses. */
 export type Kernel = ReturnType<typeof createKernel>;
 
 /** Creates the parts of an engine and connects them. Does not listen, read files or start timers. */
@@ -69,7 +69,7 @@ export function createKernel(options: KernelOptions) {
     onNeededByTrusted: (id) => ownership.withdrawFromRestricted(id, "decides over a trigger of a trusted worker now"),
     onChange: (binding, op) => {
       changes.emit({ kind: "trigger", id: binding.id, op });
-      // A function's listing names its triggers.
+      // The listing of a function contains its triggers, so the function has changed too.
       if (op !== "updated" && registry.find(binding.functionId) !== undefined)
         changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
     },

@@ -114,7 +114,10 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   return engine;
 }
 
-/** Connects to the cluster if the config names one. Only then its code and the client of its servers are loaded. */
+/**
+ * Connects to the cluster if the config has one. Only in this case, the code for clusters and the NATS client are
+ * loaded.
+ */
 async function clusterOf(
   { engine: { cluster: settings, dataDir } }: LoadedConfig,
   { log, onStoreEnded }: { readonly log: Logger; readonly onStoreEnded: (shared: string) => void },
@@ -124,9 +127,9 @@ async function clusterOf(
   return Cluster.connect({ settings, dataDir, logger: log.with({ module: "cluster" }), onStoreEnded });
 }
 
-/** Opens a store of an engine that is alone. */
+/** Opens a store of an engine that is in no cluster. */
 const storeOfThisEngine: OpenStore = (options) => {
-  // The config is checked before; this is for modules of others.
+  // For the engine's own modules, the config check reports this problem earlier. This check is for other modules.
   if (options.shared !== undefined) throw new Error("a shared store needs the block engine.cluster in the config file");
   return openStore(options);
 };
@@ -201,7 +204,8 @@ class Engine implements RunningEngine {
       log: this.#log,
     });
     const { token, clock } = parts;
-    // The command line does not know a configured token, only the one in the file that engine.json names.
+    // The command line does not know a token from the config. It knows only the token in the file that engine.json
+    // names.
     const proof = new EngineProof(
       engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined),
     );
@@ -356,7 +360,8 @@ class Engine implements RunningEngine {
     const from = performance.now();
     await this.#stopWatching();
     this.#stopWatchingCertificates();
-    // First, while calls are still taken, so that workers and clients that know another engine lose none.
+    // Drain first, while calls are still accepted, so that workers and clients that can use another engine lose no
+    // calls.
     await this.#kernel.nodes?.drain.finish(graceMs);
     this.#listeners.startDraining();
     this.#host.startDraining();
@@ -395,7 +400,8 @@ class Engine implements RunningEngine {
   }
 
   /**
-   * The running engine does not need `engine.json`, so a failure, e.g. while the data folder is moved, is only logged.
+   * Writes `engine.json` again. A failure is only logged, e.g. while the data folder is being moved, because the
+   * running engine does not need the file.
    */
   #reannounce(): void {
     try {

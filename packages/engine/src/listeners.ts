@@ -38,7 +38,7 @@ export interface ListenersParts {
   readonly proof: EngineProof;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The active configuration. Read at each request, since it changes. */
+  /** Returns the active config. Read for each request, because it may change. */
   readonly config: () => LoadedConfig;
 }
 
@@ -49,7 +49,7 @@ export class Listeners {
   readonly #config: () => LoadedConfig;
   readonly #log: Logger;
   readonly #clock: Clock;
-  /** Local workers use the first one. */
+  /** The listeners for workers. Local workers use the first one. */
   readonly #bridges: readonly [Bridge, ...Bridge[]];
   readonly #http: HttpApi;
   readonly #realtime: Realtime;
@@ -85,7 +85,8 @@ export class Listeners {
     });
     const realtimeToken = tokenRefusalAt(() => config().realtime);
     this.#realtime = new Realtime(clock, rules, log, kernel.streams, {
-      // The streams' provider may authenticate clients by other credentials.
+      // If the provider of streams authenticates clients itself, they may have other credentials than the engine's
+      // token.
       tokenRefusal: (request) => (kernel.streams.authenticates ? undefined : realtimeToken(request)),
       isReady: () => this.#isServing,
       isTrusted: (request) => guard.isHolder(request),
@@ -201,8 +202,8 @@ export class Listeners {
     this.#realtime.closeAll();
     const listening = [this.#http, this.#realtime, ...this.#bridges];
     for (const { listener } of listening) listener.stopAccepting();
-    // In the same turn as the ports close: a published client gives up permanently if it is refused while a port is
-    // still open.
+    // Connections are dropped in the same turn of the event loop in which the ports are closed. Otherwise a published
+    // client could reconnect while a port is still open, be refused, and never try again.
     for (const bridge of this.#bridges) bridge.dropAll();
     for (const { listener } of listening) listener.close();
   }
@@ -217,7 +218,7 @@ export class Listeners {
     };
   }
 
-  /** `isOpen`: clients without a token are accepted and have no access rules. */
+  /** Returns all listeners. `isOpen` is true if clients without a token are accepted without access rules. */
   #all(): { readonly scheme: "ws" | "http"; readonly listener: Listener; readonly isOpen: boolean }[] {
     const { engine, http, realtime } = this.#config();
     const accessOf = (index: number): AccessSettings | undefined =>

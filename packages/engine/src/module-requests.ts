@@ -6,17 +6,17 @@ import { OBSERVABILITY } from "./modules/index.ts";
 const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
 const SUPERVISOR = "supervisor";
 
-/** Whether the module is part of every engine, and is not listed. */
+/** Returns whether the module is part of every engine. Such a module is not listed. */
 export function isSystemModule(name: string): boolean {
   return name === SUPERVISOR || SYSTEM_MODULES.includes(name);
 }
 
-/** Returns the modules to run. The supervisor is last, so that workers find every module running. */
+/** Returns the modules to run. The supervisor is last, so that all modules are running when workers start. */
 export function moduleRequestsOf(config: LoadedConfig): ModuleRequest[] {
   const fromFile = config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block }));
   return [
     ...SYSTEM_MODULES.map((name) => ({ name, config: undefined })),
-    // First among the modules of the file, so that it observes the others from their start.
+    // Observability is the first module of the config file, so that it observes the other modules from their start.
     ...(fromFile.some(({ name }) => name === OBSERVABILITY) ? [] : [{ name: OBSERVABILITY, config: undefined }]),
     ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
     { name: SUPERVISOR, config: { workers: config.localWorkers, commands: config.commands } },

@@ -18,7 +18,7 @@ export async function authenticate(
     const answer = await withTimeout(clock, DEADLINE_MS, "the authentication of a stream connection", () =>
       ask.call(source, client),
     );
-    // The result comes from a module, but it decides over access, so it is validated.
+    // The result comes from a module. It is validated nevertheless, because it decides about access.
     if (answer?.ok === true && typeof answer.systemStreams === "boolean") return answer;
     if (answer?.ok === false && (answer.code === 4401 || answer.code === 4403)) return answer;
     return { ok: false, code: CLOSE_UNKNOWN, reason: "the authentication returned an invalid result" };

@@ -8,7 +8,9 @@ const name = (what: string) =>
     if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
   });
 
-/** The path of a join in the URL is longer than any name. */
+/**
+ * Maximum length of a subscription id in `leave`. If the client joined by its URL, the id is the path, which is long.
+ */
 const MAX_SUBSCRIPTION_ID = 8_192;
 const MAX_EPOCH = 256;
 

@@ -12,14 +12,16 @@ export interface NumberedEvent extends StreamEvent {
 }
 
 /**
- * Frames up to this many characters are sent as text, since the transport joins small ones. Larger ones are encoded
- * once and shared by all sockets.
+ * Frames up to this many characters are passed on as strings, because the transport joins small strings. Larger frames
+ * are encoded once, and all sockets share the bytes.
  */
 const MAX_TEXT_FRAME = 16 * 1024;
 /** Maximum number of subscription lists whose frames are cached while an event is sent. */
 const MAX_REMEMBERED = 64;
 
-/** An event being sent: serialized once for all plain clients, and once for each list of subscriptions. */
+/**
+ * An event that is being sent. It is serialized once for all plain clients, and once for each list of subscriptions.
+ */
 export class OutgoingEvent {
   readonly event: NumberedEvent;
   readonly #body: string;
@@ -39,7 +41,8 @@ export class OutgoingEvent {
   }
 
   /**
-   * Returns the frame with sequence number, version and subscriptions. `ids` are their JSON names, separated by commas.
+   * Returns the frame for an extended client, with sequence number, version and subscription ids. `ids` are the ids as
+   * JSON strings, separated by commas.
    */
   extended(ids: string): Frame {
     let frame = this.#byIds.get(ids);
@@ -69,7 +72,7 @@ export function openMessage(
   return `{"type":"stream","timestamp":${timestamp},"streamName":${JSON.stringify(stream)},"groupId":${JSON.stringify(group)},"id":${JSON.stringify(id)},"event":${event}`;
 }
 
-/** Returns the members for extended clients and the closing brace. */
+/** Returns the end of a message for extended clients: the additional members and the closing brace. */
 export function messageTail(seq: number, version: number | undefined, ids: string): string {
   return `,"seq":${seq}${version === undefined ? "" : `,"version":${version}`},"subscriptionIds":[${ids}]}`;
 }

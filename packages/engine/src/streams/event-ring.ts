@@ -1,9 +1,9 @@
 import type { NumberedEvent } from "./event-message.ts";
 
-/** Maximum number of buffered events of one group, and of bytes of their data. */
+/** Maximum number of buffered events of one group, and maximum size of their data in bytes. */
 const MAX_EVENTS = 1_000;
 const MAX_BYTES = 1024 * 1024;
-/** Approximate memory of an event besides its data and id, in bytes. */
+/** Approximate memory of an event in addition to its data and id, in bytes. */
 const OVERHEAD_BYTES = 200;
 /** The array is trimmed after this many slots at its front are empty. */
 const CUT_AT = 1_024;
@@ -26,7 +26,7 @@ export class EventRing {
     return this.#bytes;
   }
 
-  /** Approximate memory, in bytes: many small events are mostly overhead. */
+  /** Approximate memory of the events, in bytes. For small events it is much more than their data. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
@@ -41,7 +41,7 @@ export class EventRing {
     this.#head = 0;
   }
 
-  /** Returns the events after that number, in order; undefined if some are no longer buffered. */
+  /** Returns the events after sequence number `seq`, in order; undefined if some of them are no longer buffered. */
   after(seq: number): readonly NumberedEvent[] | undefined {
     if (seq < this.#floor || seq > this.#floor + this.#events.length - this.#head) return undefined;
     return this.#events.slice(this.#head + seq - this.#floor);
@@ -55,7 +55,7 @@ export class EventRing {
     this.#heldBytes = 0;
   }
 
-  /** Consumes a number without an event, so that no client can resume across it. */
+  /** Uses up a sequence number without an event, so that no client can resume from an earlier number. */
   skip(): void {
     this.clear();
     this.#floor++;
@@ -63,7 +63,7 @@ export class EventRing {
 
   #dropFirst(): void {
     const first = this.#events[this.#head] as NumberedEvent;
-    // Deleted, so that the slot does not keep the data in memory.
+    // The slot is deleted, so that it does not keep the event in memory.
     delete this.#events[this.#head];
     this.#head++;
     this.#floor++;

@@ -10,9 +10,9 @@ import { type Since, Synchronizer } from "./synchronizer.ts";
 import { type Receiver, Subscription } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-/** Timeout for deciding over a join, in milliseconds. Sources have shorter timeouts of their own. */
+/** Timeout for the decision about a join, in milliseconds. Sources have shorter timeouts of their own. */
 const ADMIT_DEADLINE_MS = 30_000;
-/** Maximum number of joins being decided at a time, including those that were replaced or left meanwhile. */
+/** Maximum number of joins that wait for a decision, including joins that the client has replaced or left since. */
 const MAX_DECIDING = MAX_SUBSCRIPTIONS;
 
 export interface JoinsParts {
@@ -57,8 +57,8 @@ export class Joins {
   }
 
   /**
-   * Joins. A join replaces the subscription with the same id. `systemStreams`: the connection may join the engine's own
-   * streams.
+   * Handles a join. It replaces the subscription with the same id. `systemStreams`: true if the connection may join the
+   * engine's own streams.
    */
   join(join: StreamJoin, options: { readonly since: Since | undefined; readonly systemStreams: boolean }): void {
     this.#end(join.subscriptionId);
@@ -84,7 +84,7 @@ export class Joins {
     });
   }
 
-  /** Leaves. An unknown subscription id has no effect, but is confirmed as well. */
+  /** Handles a leave. A leave with an unknown subscription id has no effect, but is confirmed as well. */
   leave(subscriptionId: string): void {
     const join = this.#end(subscriptionId);
     if (this.#isExtended())
@@ -95,12 +95,12 @@ export class Joins {
       });
   }
 
-  /** Handles a slow client: events after `since` were dropped. It gets a snapshot when it has room. */
+  /** Handles a slow client: events after `since` were dropped. The client gets a snapshot when its buffer has room. */
   fellBehind(subscription: Subscription, since: number): void {
     this.#synchronizer.reopen(subscription, { since, reason: "overflow" });
   }
 
-  /** Sends a snapshot: after `since`, something may have changed without an event. */
+  /** Sends a snapshot, because something may have changed without an event after `since`. */
   resync(subscription: Subscription, since: number): void {
     this.#synchronizer.reopen(subscription, { since, reason: "unclear" });
   }
@@ -164,7 +164,7 @@ export class Joins {
       return;
     }
     subscription.admitted = true;
-    // The subscription has ended meanwhile, but the source admitted it and must be notified.
+    // If the subscription has ended in the meantime, the source must be notified, because it admitted the subscription.
     if (subscription.hasEnded) this.#parts.end(subscription);
     else this.#subscribe(subscription, since);
   }
@@ -199,7 +199,7 @@ export class Joins {
     else this.#close(CLOSE.internal, "the stream could not be read");
   }
 
-  /** Refuses a join. The published protocol has one message for it. */
+  /** Refuses a join. The published protocol has only the message `unauthorized` for all reasons. */
   #refuse({ code, message }: CallError, join: StreamJoin): void {
     const { subscriptionId, stream, group } = join;
     if (this.#isExtended())

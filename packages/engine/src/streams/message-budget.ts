@@ -1,6 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 
-/** Token bucket: initial messages, and messages added per second. */
+/** Token bucket: number of messages at the beginning, and number of messages that are added per second. */
 const BURST = 1_000;
 const PER_SECOND = 100;
 

@@ -8,9 +8,12 @@ export interface RealtimeSocket {
   readonly client: StreamClient;
   /** Queues a text frame. */
   send(frame: Frame): void;
-  /** Bytes that are queued and not yet read by the peer. */
+  /** Bytes that are queued in the engine. */
   readonly bufferedBytes: number;
-  /** Calls `listener` once when all bytes queued now have been passed on. Not called if the connection ends first. */
+  /**
+   * Calls `listener` once when all bytes that are queued now have been passed to the operating system. Not called if
+   * the connection ends before.
+   */
   onceDrained(listener: () => void): void;
   onMessage(listener: (text: string) => void): void;
   onClose(listener: () => void): void;
@@ -34,7 +37,7 @@ export class Outbox {
   readonly #onStalled: (reason: string) => void;
   readonly #waiting = new Set<(hasRoom: boolean) => void>();
   #cancelStall: (() => void) | undefined;
-  /** Bytes of the snapshot that may still be in the buffer. They do not count as falling behind. */
+  /** Bytes of the last snapshot that may still be in the buffer. They do not count for `isFull`. */
   #allowance = 0;
   #repliesWhileFull = 0;
   #ended = false;
@@ -65,7 +68,7 @@ export class Outbox {
     return this.#socket.bufferedBytes <= MAX_BUFFERED_BYTES;
   }
 
-  /** Sends an event, or the message before a snapshot. The caller must have checked that there is room. */
+  /** Sends an event, or a message that precedes a snapshot. The caller must have checked that there is room. */
   send(frame: Frame, facts: MessageFacts): void {
     if (this.#ended) return;
     this.#socket.send(frame);
@@ -77,7 +80,7 @@ export class Outbox {
     this.send(frame, facts);
   }
 
-  /** Sends a reply. Replies are sent to a slow client as well, up to a limit. */
+  /** Sends a reply to a message of the client. A slow client gets replies too, up to a limit. */
   reply(frame: Frame, facts: MessageFacts): void {
     if (this.hasRoom) this.#repliesWhileFull = 0;
     else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL)

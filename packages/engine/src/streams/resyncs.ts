@@ -10,9 +10,12 @@ const PAUSE_MS = 1_000;
 /** Maximum time between two attempts to read a group that cannot be read, in milliseconds. */
 const LONGEST_PAUSE_MS = 30_000;
 
-/** A group that was resynced recently or waits for it. */
+/** The state of a group that was resynchronized recently or waits for this. */
 interface Round {
-  /** Subscriptions to resynchronize, with the last number whose events they have. They get no events meanwhile. */
+  /**
+   * Subscriptions to resynchronize. Each has the number of the last event that it certainly got. They get no events
+   * until they are synchronized.
+   */
   readonly stale: Map<Subscription, number>;
   /** Cancels the pause before the next read. */
   cancelPause: (() => void) | undefined;
@@ -23,14 +26,14 @@ interface Round {
 export interface ResyncsParts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sends the content to the subscription. */
+  /** Sends the content of its group to the subscription. */
   readonly reopen: (subscription: Subscription, since: number) => void;
 }
 
 /**
- * Resynchronizes groups that may have changed without an event. Each group is read at most once a second to find out
- * whether the store works. Only then all its subscriptions read, so that thousands of clients do not query a store that
- * hangs.
+ * Resynchronizes groups that may have changed without an event. A group is first read once, at most once a second, to
+ * find out whether the store works. Only if it does, all subscriptions of the group read it. So thousands of clients do
+ * not query a store that hangs.
  */
 export class Resyncs {
   readonly #clock: Clock;
@@ -45,8 +48,8 @@ export class Resyncs {
   }
 
   /**
-   * Resyncs a group whose number has just advanced without an event. Subscriptions that are being opened read it by
-   * themselves.
+   * Resynchronizes a group whose sequence number has just advanced without an event. Subscriptions that are being
+   * opened are left out, because they read the group anyway.
    */
   begin(topic: Topic): void {
     for (const subscription of topic.subscriptions())
@@ -63,11 +66,11 @@ export class Resyncs {
       this.#rounds.set(topic, round);
     }
     round.stale.set(subscription, since);
-    // Subscriptions added in this turn share one read.
+    // With a pause of 0 ms, all subscriptions that are added in this turn share one read.
     if (!round.isReading && round.cancelPause === undefined) this.#pause(topic, round, 0);
   }
 
-  /** Removes an ended subscription. Must be called while it has its topic. */
+  /** Removes a subscription that ends. To be called while `subscription.topic` is still set. */
   forget(subscription: Subscription): void {
     const { topic } = subscription;
     if (topic !== undefined) this.#rounds.get(topic)?.stale.delete(subscription);
@@ -82,7 +85,7 @@ export class Resyncs {
     });
   }
 
-  /** Never rejects. */
+  /** Reads the group with the first subscription. The promise never rejects. */
   async #read(topic: Topic, round: Round, { join, source }: Subscription): Promise<void> {
     round.isReading = true;
     const { stream, group, id } = join;
@@ -100,7 +103,8 @@ export class Resyncs {
       round.pauseMs = Math.min(2 * round.pauseMs, LONGEST_PAUSE_MS);
       return;
     }
-    // After a permanent failure each subscription gets the error from its own read.
+    // After a success or a permanent failure, each subscription reads the group. If the failure is permanent, each gets
+    // the error from its own read.
     round.pauseMs = PAUSE_MS;
     const stale = [...round.stale];
     round.stale.clear();

@@ -8,7 +8,7 @@ export type GapReason = "restarted" | "expired" | "overflow" | "unclear";
 
 /** The events that an extended client missed, and why. */
 export interface Gap {
-  /** The last number that the client received. */
+  /** The sequence number of the last event that the client received. */
   readonly since: number;
   readonly reason: GapReason;
 }
@@ -44,7 +44,7 @@ export function heartbeat(timestamp: number, live: readonly Subscription[]): Fra
 
 export const PONG: Frame = '{"type":"pong"}';
 
-/** Returns the snapshot message for one subscription. `more` undefined: for a plain client. */
+/** Returns the snapshot message for one subscription. `more` is undefined for a plain client. */
 export function sync(
   subscription: Subscription,
   json: string,

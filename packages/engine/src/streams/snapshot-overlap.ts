@@ -1,28 +1,32 @@
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
 import type { NumberedEvent } from "./event-message.ts";
 
-/** How a snapshot and the events that arrived while it was read overlap. */
+/** Which events that were published while a snapshot was read are already contained in the snapshot. */
 export interface SnapshotOverlap {
-  /** Number of the first events that the snapshot already contains. */
+  /** The snapshot contains the first `count` events. */
   readonly count: number;
-  /** True if later events are contained as well. Sending them would revert items for a moment. */
+  /**
+   * True if the snapshot contains some later events too. If they were sent, items would have older values for a moment.
+   */
   readonly isMixed: boolean;
 }
 
-/** `events` are those since the read began, in order. */
+/** `events` are the events since the read began, in order. */
 export function snapshotOverlap(events: readonly NumberedEvent[], { versionOf }: StreamSnapshot): SnapshotOverlap {
   if (versionOf === undefined) return { count: 0, isMixed: false };
   const kinds = events.map((event) => kindOf(event, versionOf));
   const firstNew = kinds.indexOf("new");
   const beforeNew = firstNew === -1 ? kinds : kinds.slice(0, firstNew);
-  // Events without an item come after the snapshot, unless a later event is contained in it.
+  // An event without an item is sent after the snapshot, unless the snapshot contains a later event.
   const count = Math.max(beforeNew.lastIndexOf("held"), beforeNew.lastIndexOf("gone")) + 1;
   return { count, isMixed: firstNew !== -1 && kinds.includes("held", firstNew) };
 }
 
 /**
- * `gone`: an update or deletion of an item that the snapshot does not have. If no event before it is new, it is
- * contained, since the item existed when the read began. For a creation this cannot be known.
+ * Returns how an event relates to the snapshot. `held`: the snapshot contains its change. `new`: it does not. `not
+ * kept`: the event is not about an item. `gone`: the event updates or deletes an item that the snapshot does not have.
+ * If all events before a `gone` event are contained, it is contained too, because the item existed when the read began.
+ * For the creation of a missing item, this cannot be known.
  */
 function kindOf(
   { id, type, version }: NumberedEvent,

@@ -14,7 +14,7 @@ import type { StreamPath } from "./stream-path.ts";
 import type { MessageFacts } from "./tap.ts";
 import type { Receiver, Subscription } from "./topic.ts";
 
-/** Malformed messages of a plain client before it is disconnected. */
+/** A plain client is disconnected after this many malformed messages. */
 const MAX_MALFORMED = 100;
 /** Maximum number of messages that wait for the authentication. */
 const MAX_WAITING_MESSAGES = 200;
@@ -103,7 +103,7 @@ export class StreamConnection implements Receiver {
     this.#reply(heartbeat(now, live), "heartbeat");
   }
 
-  /** Sends a snapshot: after `since`, something may have changed without an event. */
+  /** Sends a snapshot, because something may have changed without an event after `since`. */
   resync(subscription: Subscription, since: number): void {
     this.#joins.resync(subscription, since);
   }
@@ -112,7 +112,7 @@ export class StreamConnection implements Receiver {
     this.#joins.drop(subscription, error);
   }
 
-  /** Returns true if this source has admitted one of the subscriptions or is deciding over one. */
+  /** Returns true if this source has admitted one of the subscriptions, or is deciding about one of them. */
   uses(source: StreamSource): boolean {
     return this.#joins.all().some((subscription) => subscription.source === source);
   }

@@ -22,7 +22,9 @@ import type { Subscription } from "./topic.ts";
 import { Topics } from "./topics.ts";
 import { UserStreamNames } from "./user-stream-names.ts";
 
-/** After its provider has stopped, a stream may come back within this time, in milliseconds. */
+/**
+ * Time after the stop of the provider of user-defined streams in which it is expected to come back, in milliseconds.
+ */
 const AWAY_MS = 10_000;
 
 export interface StreamHubParts {
@@ -30,13 +32,13 @@ export interface StreamHubParts {
   readonly log: Logger;
   /** Identifies this run of the engine. */
   readonly epoch: string;
-  /** A user-defined stream was created or removed. */
+  /** Called when a user-defined stream was created or removed. */
   readonly onChange: (stream: string, op: "created" | "removed") => void;
 }
 
 /**
- * Connects streams with their subscribers: numbers events, buffers the latest, and serves the clients of the real-time
- * listener.
+ * Connects streams with their subscribers: numbers events, buffers the latest events, and serves the clients of the
+ * real-time listener.
  */
 export class StreamHub implements Streams {
   readonly #clock: Clock;
@@ -84,14 +86,17 @@ export class StreamHub implements Streams {
   }
 
   /**
-   * Number of user-defined streams that `list` shows: with items at the last count, with an event from a
-   * function-backed stream, or with subscribers.
+   * Number of user-defined streams that `list` shows. A stream is shown in three cases: it had items at the last count;
+   * functions store its items, and it had an event; it has subscribers.
    */
   get userStreams(): number {
     return this.#names.count;
   }
 
-  /** True if the streams' provider decides who may connect, now or after its restart. No token is needed then. */
+  /**
+   * True if the provider of user-defined streams decides who may connect, or will decide after its restart. Then the
+   * engine's token is not needed.
+   */
   get authenticates(): boolean {
     return this.#source === undefined
       ? this.#sourceIsAway && this.#hadAuthentication
@@ -124,7 +129,7 @@ export class StreamHub implements Streams {
     if (this.#source !== undefined) throw new TypeError("another module already provides the user-defined streams");
     this.#source = source;
     this.#names.follow(source);
-    // Existing connections have not been authenticated.
+    // Close the existing connections, because this source has not authenticated them.
     if (source.authenticate !== undefined)
       for (const connection of [...this.#connections]) if (!connection.isTrusted) connection.restart();
     return {
@@ -215,7 +220,7 @@ export class StreamHub implements Streams {
     for (const connection of [...this.#connections]) {
       if ((source.authenticate !== undefined && !connection.isTrusted) || connection.uses(source)) connection.restart();
     }
-    // Another provider may have other items, so clients must not resume with numbers of this one.
+    // The next provider may have other items. So clients must not resume with sequence numbers of this provider.
     for (const topic of this.#topics.all()) if (!topic.stream.startsWith(SYSTEM_PREFIX)) this.#topics.forget(topic);
     this.#names.follow(undefined);
   }

@@ -19,7 +19,7 @@ export interface StreamParts {
   readonly tap: Tap;
   /** Adds an admitted subscription to its topic. */
   subscribe(subscription: Subscription): void;
-  /** Retries later to synchronize a subscription that has all events up to `since`. */
+  /** Synchronizes a subscription again later. `since` is the number of the last event that it certainly got. */
   resyncLater(subscription: Subscription, since: number): void;
   /** Ends a subscription in any state. Notifies its source if it was admitted. */
   end(subscription: Subscription): void;

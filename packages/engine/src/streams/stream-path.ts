@@ -16,7 +16,7 @@ export interface StreamTarget {
   readonly id: string | undefined;
 }
 
-/** A parsed path. With `join`, the connection joins at once, with the path as subscription id. */
+/** A parsed path. If `join` is set, the connection joins at once. The path is the subscription id. */
 export interface StreamPath {
   readonly join: (StreamTarget & { readonly subscriptionId: string }) | undefined;
 }

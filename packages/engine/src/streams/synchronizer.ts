@@ -11,7 +11,7 @@ import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription, Topic } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-/** Maximum number of reads of a group that changes faster than it can be read. */
+/** Maximum number of times that a group is read for one snapshot, if it changes during each read. */
 const MAX_READS = 5;
 
 /** The position from which a client resumes. */
@@ -29,8 +29,8 @@ export interface SynchronizerParts {
 }
 
 /**
- * Synchronizes the subscriptions of one connection: sends a snapshot or the missed events, then live events without a
- * gap. One subscription at a time, so that at most one snapshot is being sent.
+ * Synchronizes the subscriptions of one connection. Sends a snapshot or the missed events, and then live events without
+ * a gap. Handles one subscription at a time, so that a connection has at most one snapshot in its buffer.
  */
 export class Synchronizer {
   readonly #parts: StreamParts;
@@ -71,7 +71,10 @@ export class Synchronizer {
     this.#readSystem(subscription, start, { isJoin: true });
   }
 
-  /** Sends the missed events if possible. Otherwise returns the kind of gap, or undefined for a new client. */
+  /**
+   * Sends the missed events if possible, and returns `resumed`. Otherwise returns the gap, or undefined for a client
+   * that does not resume.
+   */
   #resume(subscription: Subscription, since: Since | undefined): "resumed" | Gap | undefined {
     const { topic, join } = subscription;
     if (since === undefined || topic === undefined || !this.#isExtended()) return undefined;
@@ -106,12 +109,13 @@ export class Synchronizer {
         if (!subscription.hasEnded) this.#readFailed(subscription, gap, CallError.from(error));
         return;
       }
-      // Writes that complete together with the read are published by the end of this turn.
+      // Wait for the end of this turn, because writes that complete together with the read are published until then.
       await new Promise((resolve) => setImmediate(resolve));
       if (subscription.hasEnded) return;
       if (topic.skippedTo > from) {
-        // A write failed but may have taken effect, so it is unknown whether the snapshot contains it. Reading again at
-        // once might never end while the store keeps failing.
+        // During the read, a write failed that may be stored nevertheless. So it is unknown whether the snapshot
+        // contains it. The group is read again later, and not at once, because this might never end while the store
+        // keeps failing.
         this.#sync(subscription, snapshot, { seq: from, gap, isJoin });
         this.#parts.resyncLater(subscription, from);
         return;
@@ -119,7 +123,8 @@ export class Synchronizer {
       const since = topic.after(from);
       if (since === undefined) continue;
       const { count, isMixed } = snapshotOverlap(since, snapshot);
-      // After the last read, the events are sent anyway: an item may show an older value for a moment.
+      // If this was the last allowed read, the events are sent nevertheless. Then an item may have an older value for a
+      // moment.
       if (isMixed && reads < MAX_READS - 1) continue;
       this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
       this.#startLive(
@@ -135,8 +140,8 @@ export class Synchronizer {
   }
 
   /**
-   * A client that was live is resynchronized when the store works again; a temporary failure does not end its
-   * subscription.
+   * Handles a failed read. If it was a resync after an unclear write and the failure is temporary, tries again later,
+   * because a live subscription must not end for this reason. Otherwise the subscription fails.
    */
   #readFailed(subscription: Subscription, gap: Gap | undefined, error: CallError): void {
     if (gap?.reason === "unclear" && isTransient(error)) this.#parts.resyncLater(subscription, gap.since);
@@ -186,14 +191,14 @@ export class Synchronizer {
     for (const event of missed) {
       if (!subscription.matches(event)) continue;
       subscription.receiver.deliver(new OutgoingEvent(event), [subscription]);
-      // The subscription may have fallen behind meanwhile.
+      // The client may be too slow for this event. Then the subscription is no longer live and gets a snapshot later.
       if ((subscription.state as string) !== "live") return;
     }
   }
 
   #later(subscription: Subscription, run: () => Promise<void>): void {
-    // Each open subscription is in the queue once. Remove ended ones, so that a client that joins and leaves without
-    // reading cannot make it grow.
+    // Each open subscription is in the queue at most once. Remove subscriptions that have ended, so that a client that
+    // joins and leaves repeatedly without reading cannot make the queue grow.
     if (this.#queue.length >= 2 * MAX_SUBSCRIPTIONS)
       this.#queue = this.#queue.filter((task) => !task.subscription.hasEnded);
     this.#queue.push({ subscription, run });
@@ -214,9 +219,9 @@ export class Synchronizer {
 }
 
 /**
- * Returns the events to send after the snapshot of a client of the published protocol. Includes events without an item,
- * which no snapshot contains, so the client may receive them twice. After a write that failed but may have taken effect,
- * includes the events since that write.
+ * Returns the events to send to a plain client after its snapshot. These are the events after `seq`, and all events
+ * without an item, because no snapshot contains them. So the client may get such an event twice. After an unclear
+ * write, the events since that write are included.
  */
 function eventsAfterPlainSync(
   topic: Topic,

@@ -58,7 +58,7 @@ export class SystemStreams {
       },
       stop: () => {
         if (this.#provided.get(name) !== own) return;
-        // Before the stream is deleted, so that its module is notified that there are no subscribers left.
+        // End the subscriptions before the stream is deleted, so that its module is notified of the last one's end.
         this.#onStopped(name);
         this.#provided.delete(name);
       },

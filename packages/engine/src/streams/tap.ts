@@ -4,31 +4,31 @@ import type { Clock } from "../kernel/clock.ts";
 import type { SystemStream, SystemStreamSpec } from "../kernel/stream-contract.ts";
 import { SYSTEM_GROUP } from "./stream-path.ts";
 
-/** The stream of all messages of stream connections. */
+/** The system stream that shows all messages of all stream connections. */
 export const TAP_STREAM = "svc.stream.messages";
 
 /**
- * Messages are sent in batches every tenth of a second, in milliseconds, each with a maximum number of messages and
- * characters.
+ * Interval of the batches in which messages are published, in milliseconds. A batch has a maximum number of messages
+ * and of characters.
  */
 const BATCH_MS = 100;
 const MAX_MESSAGES = 500;
 const MAX_BATCH_SIZE = 256 * 1024;
 /**
- * Token bucket for shown messages: rate per second, and burst. Messages above it are counted and dropped. A watching
- * client's buffer is 1 MiB.
+ * Token bucket for the messages that are shown: rate per second, and burst. Further messages are counted and dropped.
+ * The burst is less than the 1 MiB that the engine buffers for a client that watches.
  */
 const RATE = { messages: 5_000, size: 2.5 * 1024 * 1024 };
 const BURST = { messages: 2_500, size: 768 * 1024 };
-/** Size of a message's facts besides its text, in characters. */
+/** Approximate size of a message in a batch without its payload, in characters. */
 const FACTS_SIZE = 200;
 /** Maximum number of UTF-8 bytes shown of each message. */
 const MAX_PAYLOAD_BYTES = 4 * 1024;
 
-/** Facts about a message that its sender knows. */
+/** Properties of a message that the code that sends or receives it knows. */
 export type MessageFacts = Pick<TappedMessage, "stream" | "group" | "type">;
 
-/** Publishes the messages of stream connections, except the messages that it causes itself. */
+/** Publishes the messages of all stream connections, except the messages of its own stream. */
 export class Tap {
   readonly #clock: Clock;
   #stream: SystemStream | undefined;
@@ -53,12 +53,12 @@ export class Tap {
     this.#stream = stream;
   }
 
-  /** False if messages need not be recorded. */
+  /** True if the stream has subscribers. If not, messages need not be recorded. */
   get isWatched(): boolean {
     return this.#stream !== undefined && this.#stream.subscribers > 0;
   }
 
-  /** The totals from which a client that joins starts to count. */
+  /** The totals that a client gets when it joins. */
   get totals(): TapTotals {
     return this.#flushedTotals;
   }
@@ -126,7 +126,7 @@ export class Tap {
     };
   }
 
-  /** The totals are sent with the last batch and include it. */
+  /** Publishes all batches. The last batch has the totals, which include all these messages. */
   #flush(): void {
     this.#cancel = undefined;
     const batches = this.#batches;
@@ -149,7 +149,7 @@ export class Tap {
   }
 }
 
-/** Returns the first bytes, without a truncated character at the end. */
+/** Returns the first MAX_PAYLOAD_BYTES bytes as a string, without an incomplete character at the end. */
 function beginningOf(pieces: readonly Uint8Array[]): string {
   const first = pieces[0] ?? new Uint8Array();
   const bytes =

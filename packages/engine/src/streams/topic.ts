@@ -2,27 +2,30 @@ import type { StreamEvent, StreamJoin, StreamSource } from "../kernel/stream-con
 import { type NumberedEvent, OutgoingEvent } from "./event-message.ts";
 import { EventRing } from "./event-ring.ts";
 
-/** Receives events for its subscriptions: one connection. */
+/** A connection that receives events for its subscriptions. */
 export interface Receiver {
-  /** `subscriptions` are the live ones of this receiver that match; at least one. */
+  /** `subscriptions` are the live subscriptions of this receiver that the event is for. There is at least one. */
   deliver(event: OutgoingEvent, subscriptions: readonly Subscription[]): void;
 }
 
-/** `asking`: being decided. `opening`: waiting for its snapshot or missed events. `live`: receives events. `ended`. */
+/**
+ * `asking`: the source is deciding about the join. `opening`: waits for its snapshot or missed events. `live`: gets
+ * each event.
+ */
 export type SubscriptionState = "asking" | "opening" | "live" | "ended";
 
 /** A subscription of one connection. */
 export class Subscription {
   readonly join: StreamJoin;
   readonly receiver: Receiver;
-  /** Its id as JSON. */
+  /** The subscription id as JSON. */
   readonly idJson: string;
   /** Admits the subscription and is notified of its end; undefined for a system stream. */
   readonly source: StreamSource | undefined;
   state: SubscriptionState = "asking";
-  /** True if its source has admitted it and must be notified of its end. */
+  /** True if the source has admitted the subscription and must be notified of its end. */
   admitted = false;
-  /** Set while it is subscribed. */
+  /** Set while the subscription is added to a topic. */
   topic: Topic | undefined;
 
   constructor(join: StreamJoin, receiver: Receiver, source: StreamSource | undefined) {
@@ -36,7 +39,7 @@ export class Subscription {
     return this.state === "ended";
   }
 
-  /** Returns whether an event of its group is for this subscription. */
+  /** Returns whether an event of the group is for this subscription. */
   matches({ id }: StreamEvent): boolean {
     return this.join.id === undefined || this.join.id === id;
   }
@@ -48,11 +51,14 @@ export class Topic {
   readonly group: string;
   /** Number of the latest event. */
   seq: number;
-  /** The latest number without an event. Content read before it may lack a change. */
+  /**
+   * The latest sequence number without an event. At that time something may have changed, so content that was read
+   * before may lack a change.
+   */
   skippedTo = 0;
   readonly #members = new Map<Receiver, Set<Subscription>>();
   #subscribers = 0;
-  /** Created with the first subscription: before it, no client has a number to resume from. */
+  /** Created for the first subscription, because before it no client has a sequence number to resume from. */
   #ring: EventRing | undefined;
 
   constructor(stream: string, group: string, seq: number) {
@@ -93,7 +99,7 @@ export class Topic {
   append(event: StreamEvent, timestamp: number): NumberedEvent {
     this.seq++;
     const { id, type, json, version } = event;
-    // Use the topic's strings, so that events do not each keep their own copies.
+    // Use the strings of the topic, so that all events share them and do not keep copies.
     const { stream, group } = this;
     const numbered: NumberedEvent = {
       stream,
@@ -110,14 +116,14 @@ export class Topic {
     return numbered;
   }
 
-  /** Advances the number without an event: something may have changed without one. */
+  /** Advances the sequence number without an event, because something may have changed without an event. */
   skip(): void {
     this.seq++;
     this.skippedTo = this.seq;
     this.#ring?.skip();
   }
 
-  /** Returns the events after that number; undefined if some are no longer buffered. */
+  /** Returns the events after sequence number `seq`; undefined if some of them are no longer buffered. */
   after(seq: number): readonly NumberedEvent[] | undefined {
     return this.#ring?.after(seq);
   }

@@ -1,23 +1,24 @@
 import type { StreamEvent } from "../kernel/stream-contract.ts";
 import { type Subscription, Topic } from "./topic.ts";
 
-/** Maximum number of groups without subscribers. Above it the ones with the oldest events are removed. */
+/** Maximum number of groups without subscribers. Above it, the groups with the oldest last event are removed. */
 const MAX_QUIET_TOPICS = 10_000;
 /**
- * Maximum approximate memory of the buffered events of all groups, in bytes. Above it the groups with the oldest events
- * lose their buffers.
+ * Maximum approximate memory of the buffered events of all groups, in bytes. Above it, the buffers of the groups with
+ * the oldest last event are cleared.
  */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 /** All groups that have subscribers or had an event recently. */
 export class Topics {
   readonly #byStream = new Map<string, Map<string, Topic>>();
-  /** In the order of their latest event. */
+  /** All topics, in the order of their last event. */
   readonly #byUse = new Set<Topic>();
   #subscribed = 0;
   #keptBytes = 0;
   /**
-   * At least the highest number of all removed topics. New topics start here, so that numbers of a group never repeat.
+   * At least the highest sequence number of all removed topics. New topics start with this number, so that the numbers
+   * of a group are never used twice.
    */
   #floor = 0;
   readonly #maxQuiet: number;
@@ -60,7 +61,7 @@ export class Topics {
     return numbered.seq;
   }
 
-  /** Advances the number of a group without an event, so that no client resumes across it. */
+  /** Advances the sequence number of a group without an event, so that no client resumes from an earlier number. */
   skip(stream: string, group: string): Topic {
     const topic = this.#open(stream, group);
     this.#use(topic, () => topic.skip());
@@ -86,8 +87,8 @@ export class Topics {
   }
 
   /**
-   * `forget`: events of the group are not numbered while it has no subscribers, so its numbers are discarded with the
-   * last one.
+   * Removes a subscription. `forget`: true for a stream whose events are not numbered while it has no subscribers. When
+   * its last subscriber leaves, its sequence numbers are discarded.
    */
   unsubscribe(subscription: Subscription, options: { readonly forget: boolean }): void {
     const { topic } = subscription;
@@ -100,13 +101,13 @@ export class Topics {
     else this.#evict();
   }
 
-  /** Discards the numbers of a group without subscribers. A client that resumes gets a snapshot. */
+  /** Discards the sequence numbers of a group without subscribers. A client that resumes later gets a snapshot. */
   forget(topic: Topic): void {
     topic.seq++;
     this.#remove(topic);
   }
 
-  /** Evicts down to 90 % of the bounds, so that not every event causes evictions. */
+  /** Evicts down to 90 % of the limits, so that not every event causes an eviction. */
   #evict(): void {
     if (this.#keptBytes <= this.#maxKeptBytes && this.#byUse.size - this.#subscribed <= this.#maxQuiet) return;
     for (const topic of this.#byUse) {

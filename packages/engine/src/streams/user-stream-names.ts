@@ -2,11 +2,11 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StreamEvent, StreamSource } from "../kernel/stream-contract.ts";
 
-/** Maximum number of stored names. With more streams, the shown number is too small. */
+/** Maximum number of stored names. If there are more streams, the number that is shown is too small. */
 const MAX_NAMES = 100_000;
 /**
- * After a deletion the streams are counted again: at most once in this time, in milliseconds, and at most a twentieth
- * of the time is spent on counting.
+ * After a deletion, the streams are counted again, but at most once in this time, in milliseconds. If counting takes
+ * long, the pause is SHARE times its duration, so that at most a twentieth of the time is spent on counting.
  */
 const RECOUNT_MS = 1_000;
 const SHARE = 20;
@@ -14,15 +14,15 @@ const SHARE = 20;
 type Groups = Awaited<ReturnType<StreamSource["groups"]>>;
 
 /**
- * Names of the user-defined streams: with items at the last count, written by functions that store their items, or with
- * subscribers.
+ * Names of the user-defined streams. A stream is included in three cases: it had items at the last count; functions
+ * store its items, and it had an event; it has subscribers.
  */
 export class UserStreamNames {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onChange: (stream: string, op: "created" | "removed") => void;
   #withItems = new Set<string>();
-  /** For each running count, the streams that got items since it began: it may have missed them. */
+  /** For each running count: the streams that got items since it began, because the count may have missed them. */
   readonly #runningCounts = new Set<Set<string>>();
   /** Streams whose items are stored by functions, so that the source cannot count them. */
   readonly #functionBacked = new Set<string>();
@@ -91,7 +91,7 @@ export class UserStreamNames {
       this.#recountSoon();
       return;
     }
-    // Only items that functions store have no versions.
+    // An event of an item without a version is from a stream whose items functions store.
     const names = version === undefined ? this.#functionBacked : this.#withItems;
     if (version !== undefined) for (const since of this.#runningCounts) if (since.size < MAX_NAMES) since.add(stream);
     if (names.has(stream) || names.size >= MAX_NAMES) return;
