@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { engineProofKey, FEATURES, type FunctionId } from "@svc-runtime/protocol";
+import { principalOfToken } from "./access/grants.ts";
 import { isRememberedEntry } from "./access/remembered-ids.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { isExposed } from "./config/bind-rule.ts";
@@ -242,6 +243,7 @@ class Engine implements RunningEngine {
             settings().bridgeAccess.tokenRequired ||
             settings().bridgeAccess.rbac !== undefined ||
             settings().bridgeAccess.middlewareFunctionId !== undefined,
+          principalOfToken: (token) => principalOfToken(token, settings().bridgeAccess)?.id,
           claims: kernel.triggers,
           standby: kernel.standby,
           moduleStates: () => this.modules(),

@@ -2,7 +2,7 @@ import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { NameList, patternOfMatch } from "./name-list.ts";
 import { httpPathPrefixSchema, type Principal, restrictedPrincipal } from "./principal.ts";
-import type { RoleSettings } from "./settings.ts";
+import type { AccessSettings, RoleSettings } from "./settings.ts";
 
 /** Permissions of one connection. A connection without grants is not restricted. */
 export interface Grants {
@@ -69,6 +69,13 @@ export function grantsOfRole(role: RoleSettings): Grants {
     context: role.context,
     admin: role.admin,
   };
+}
+
+/** Returns the principal of the connections that present a token of a role. Undefined: the listener has no such token. */
+export function principalOfToken(token: string, { rbac }: AccessSettings): Principal | undefined {
+  const name = rbac?.tokens.find((each) => each.token === token)?.role;
+  const role = rbac?.roles.find((each) => each.name === name);
+  return role === undefined ? undefined : grantsOfRole(role).principal;
 }
 
 /**

@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ANONYMOUS } from "../../access/grants.ts";
+import { ANONYMOUS, principalOfToken } from "../../access/grants.ts";
 import { policyOf } from "../../access/policy.ts";
 import { SessionAccess } from "../../access/session-access.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { findProcess, identityOf, listProcesses, membersOf, signalIfThere } from "../../local-workers/process-table.ts";
 import { markerOf, newRunId, RUN_VARIABLE } from "../../local-workers/run-marker.ts";
-import type { InMemoryWorker } from "../../testing/index.ts";
+import { accessOfRole, type InMemoryWorker, rulesWith } from "../../testing/index.ts";
 import type { WorkerStatus } from "./index.ts";
 import { RunRecords } from "./run-records.ts";
 import { DEFAULT_SCRIPT, SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
@@ -114,6 +114,22 @@ describe("a supervised worker", () => {
     expect(Date.parse(ready_at ?? "")).toBeGreaterThan(Date.now() - 60_000);
     expect(log_file).toBe(join(project.folder, ".svc", "logs", "w.log"));
     await vi.waitUntil(async () => (await readFile(log_file ?? "", "utf8")).includes(`Z out up ${pid}`), TIMEOUT);
+  });
+
+  it("whose entry has a token of a role is recognized by connections of this role only", async () => {
+    const rules = rulesWith("reader", "writer");
+    await project.writeWorker("w");
+    await project.start([project.entry("w", { env: { SVC_TOKEN: "token-of-reader" } })], {
+      principalOfToken: (token) => principalOfToken(token, rules)?.id,
+    });
+    const pid = await project.runningPid("w");
+    for (const access of [accessOfRole("writer", []), new SessionAccess(ANONYMOUS, policyOf(rules))])
+      await project.engine.connectWorker({ name: "w", pid, access });
+    expect((await project.status("w")).state).toBe("starting");
+    const own = await project.engine.connectWorker({ name: "w", pid, access: accessOfRole("reader", []) });
+    own.serve("reader::hello", () => "hi");
+    await project.statusWith("w", ({ state, functions }) => state === "ready" && functions.includes("reader::hello"));
+    expect(project.engine.directory.workerById(own.id)?.configured_worker).toBe("w");
   });
 
   it("is found by its name when the pid says nothing", async () => {

@@ -50,6 +50,10 @@ export interface SupervisorDeps extends AddressFacts {
   readonly runDir: string;
   readonly claims: WorkerClaims;
   readonly standby: WorkerStandby;
+  /**
+   * Returns the id of the principal of a role's token; undefined for other tokens. Default: there are no roles.
+   */
+  readonly principalOfToken?: (token: string) => string | undefined;
   /** Returns the status of the modules of the config file. */
   readonly moduleStates: () => readonly ModuleStatus[];
 }
@@ -98,6 +102,7 @@ export class Supervisor {
       claims: deps.claims,
       standby: deps.standby,
       clock: context.clock,
+      principalOfToken: (token) => deps.principalOfToken?.(token),
       candidates: () => [...this.#units.values()].flatMap((worker) => worker.candidates),
       onError: (error) => context.log.error("owner of a connection could not be determined", { error }),
     });

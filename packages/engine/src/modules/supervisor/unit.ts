@@ -181,7 +181,7 @@ export class Unit {
   }
 
   get candidates(): readonly Candidate[] {
-    return this.processes.map((process) => ({ name: this.entry.name, process }));
+    return this.processes.map((process) => ({ name: this.entry.name, process, token: this.entry.env.SVC_TOKEN }));
   }
 
   get restarts(): number {

@@ -12,6 +12,8 @@ export interface Candidate {
   /** Name of the config entry. */
   readonly name: string;
   readonly process: WorkerProcess;
+  /** The token with which its processes connect. Undefined: the engine's. */
+  readonly token: string | undefined;
 }
 
 export interface ConnectionsOptions {
@@ -21,6 +23,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   /** All processes of the configured workers. */
   readonly candidates: () => readonly Candidate[];
+  /** Returns the id of the principal of a role's token; undefined for other tokens. */
+  readonly principalOfToken: (token: string) => string | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -116,7 +120,8 @@ export class Connections {
       this.#firstSeenMs.set(id, this.#options.clock.monotonic());
       // Put the connection on standby before its first registration, because a new process must not get a call before
       // it is ready.
-      if (this.#mayBeStandby && this.#options.directory.workerById(id)?.principal === null) {
+      const view = this.#options.directory.workerById(id);
+      if (view !== undefined && this.#candidatesFor(view).some(({ process }) => process.isStandby)) {
         this.#undecided.add(id);
         this.#options.standby.assign({ standby: [id] });
       }
@@ -127,9 +132,7 @@ export class Connections {
 
   async #findOwner(id: string): Promise<void> {
     const view = this.#options.directory.workerById(id);
-    // Local workers have the engine's token. So a restricted connection is not a local worker, even if its name
-    // matches.
-    if (view === undefined || view.principal !== null) return;
+    if (view === undefined || this.#candidatesFor(view).length === 0) return;
     if (view.internal) {
       // A connection that has not introduced itself yet is internal too. It may be a worker, so do not decide yet.
       if (view.kind !== "worker") this.#decide(id, false);
@@ -139,7 +142,7 @@ export class Connections {
     // The connection may have closed, or another call may have found its owner, while the process list was read.
     if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined)
       return;
-    const owner = this.#byGroup(group) ?? this.#byName(view);
+    const owner = this.#byGroup(view, group) ?? this.#byName(view);
     this.#decide(id, owner?.process.isStandby ?? false);
     if (owner === undefined) return;
     this.#owners.set(id, owner);
@@ -154,27 +157,36 @@ export class Connections {
     this.#options.standby.assign(isStandby ? { standby: [id] } : { inService: [id] });
   }
 
-  #byGroup(group: { readonly groupId: number; readonly sessionId: number } | undefined): Candidate | undefined {
+  /**
+   * Returns the processes that the connection may belong to by its rights. A restricted connection belongs only to a
+   * process that connects with a token of the same principal: others could claim to be any worker.
+   */
+  #candidatesFor({ principal }: WorkerView): readonly Candidate[] {
+    const candidates = this.#options.candidates();
+    if (principal === null) return candidates;
+    return candidates.filter(({ token }) => token !== undefined && this.#options.principalOfToken(token) === principal);
+  }
+
+  #byGroup(
+    view: WorkerView,
+    group: { readonly groupId: number; readonly sessionId: number } | undefined,
+  ): Candidate | undefined {
     if (group === undefined) return undefined;
-    return this.#options
-      .candidates()
-      .find(
-        ({ process }) =>
-          process.groupId !== undefined && (process.groupId === group.groupId || process.groupId === group.sessionId),
-      );
+    return this.#candidatesFor(view).find(
+      ({ process }) =>
+        process.groupId !== undefined && (process.groupId === group.groupId || process.groupId === group.sessionId),
+    );
   }
 
   #byName(view: WorkerView): Candidate | undefined {
     const firstSeenMs = this.#firstSeenMs.get(view.id) ?? 0;
-    return this.#options
-      .candidates()
-      .find(
-        ({ name, process }) =>
-          name === view.name &&
-          process.groupId !== undefined &&
-          process.connections.size === 0 &&
-          process.spawnedAtMs <= firstSeenMs,
-      );
+    return this.#candidatesFor(view).find(
+      ({ name, process }) =>
+        name === view.name &&
+        process.groupId !== undefined &&
+        process.connections.size === 0 &&
+        process.spawnedAtMs <= firstSeenMs,
+    );
   }
 }
 

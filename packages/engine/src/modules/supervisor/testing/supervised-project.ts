@@ -21,7 +21,9 @@ const NO_LIMITS: Limits = { memoryBytes: undefined, cpu: undefined };
 
 export const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
 
-interface StartOptions extends Pick<SupervisorDeps, "token" | "tokenInUrl">, Pick<SupervisorConfig, "commands"> {
+interface StartOptions
+  extends Pick<SupervisorDeps, "token" | "tokenInUrl" | "principalOfToken">,
+    Pick<SupervisorConfig, "commands"> {
   /** Further modules. */
   readonly others?: readonly Module[];
 }
