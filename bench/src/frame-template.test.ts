@@ -13,15 +13,15 @@ function payloadOf(frame: Buffer): string {
 describe("frame templates", () => {
   it("contain another id each time and nothing else changes", () => {
     const template = new FrameTemplate((id) => `{"a":1,"invocation_id":"${id}","data":"${"x".repeat(200)}"}`);
-    const ids = new SlotIds(7);
+    const ids = new SlotIds(7, 0xab_cdef);
     const first = template.withId(ids.next());
     const second = template.withId(ids.next());
 
     expect(payloadOf(first)).toBe(
-      `{"a":1,"invocation_id":"00000001-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`,
+      `{"a":1,"invocation_id":"00000001-0000-4000-8000-cdef00000007","data":"${"x".repeat(200)}"}`,
     );
     expect(payloadOf(second)).toBe(
-      `{"a":1,"invocation_id":"00000002-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`,
+      `{"a":1,"invocation_id":"00000002-0000-4000-8000-cdef00000007","data":"${"x".repeat(200)}"}`,
     );
     expect(first.length).toBe(clientHeaderBytes(300) + payloadOf(first).length);
   });

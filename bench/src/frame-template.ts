@@ -29,13 +29,17 @@ export class FrameTemplate {
   }
 }
 
-/** Invocation ids of one slot of a closed loop: UUIDs that contain a sequence number and the slot's number. */
+/**
+ * Invocation ids of one slot of a closed loop: UUIDs that contain a sequence number, the end of the process's id and the
+ * slot's number. In a cluster, calls of several load generators meet at one engine.
+ */
 export class SlotIds {
   readonly #bytes: Buffer;
   #sequence = 0;
 
-  constructor(slot: number) {
+  constructor(slot: number, pid = process.pid) {
     this.#bytes = Buffer.from(ID_PLACEHOLDER);
+    writeHex(this.#bytes, 24, (pid & 0xffff) * 0x1_0000);
     writeHex(this.#bytes, 28, slot);
   }
 

@@ -7,7 +7,8 @@ import type { CallLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
 import { callTemplate, resultTemplate } from "./wire-frames.ts";
 
-const ECHO = "bench::echo";
+/** As long as `bench::echo`, and its own in each process: in a cluster, calls of one load generator stay with its workers. */
+const ECHO = `bench::${(process.pid & 0xffff).toString(16).padStart(4, "0")}`;
 const STATE_SCOPE = "bench";
 
 interface Target {
