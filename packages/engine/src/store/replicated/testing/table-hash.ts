@@ -18,13 +18,15 @@ export function tableHashOf(database: Database): string {
     .prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all();
   for (const { name } of tables) {
-    const rows = database.prepare(`SELECT * FROM "${name}"`).all();
-    hash.update(
-      `${name}\n${rows
-        .map((row) => JSON.stringify(Object.values(row)))
-        .sort()
-        .join("\n")}\n`,
-    );
+    // Row by row: all of a large table is too long for one string.
+    const rows: string[] = [];
+    for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate())
+      rows.push(
+        createHash("sha256")
+          .update(JSON.stringify(Object.values(row)))
+          .digest("hex"),
+      );
+    hash.update(`${name}\n${rows.sort().join("\n")}\n`);
   }
   return hash.digest("hex");
 }
