@@ -2,7 +2,7 @@ import { z } from "zod/mini";
 import { MAX_CALLS } from "./max-calls.ts";
 
 /**
- * Body of `POST /api/call`: a call of one of the engine's own functions. The user's functions are called with `POST
+ * Body of `POST /api/call`, which calls one of the engine's own functions. Functions of users are called with `POST
  * /_console/invoke`.
  */
 export const callRequestSchema = z.object({
@@ -13,27 +13,29 @@ export const callRequestSchema = z.object({
 });
 
 /**
- * Body of `POST /api/calls`: several calls that change nothing. The response has a line for each, as soon as it ends: an
- * ApiAnswer with `at`, the position of the call in the request.
+ * Body of `POST /api/calls`: several calls that change nothing. The response has a line for each call, written when the
+ * call ends. A line is an ApiAnswer with the member `at`, the position of the call in the request.
  */
 export const callsRequestSchema = z.object({
   calls: z.array(callRequestSchema).check(z.minLength(1), z.maxLength(MAX_CALLS)),
 });
 
-/** Body of `POST /api/export`: an export of the engine. The response body streams its lines. */
+/**
+ * Body of `POST /api/export`, which starts an export of the engine. The response body streams the lines of the export.
+ */
 export const exportRequestSchema = z.object({
   function_id: z.enum(["engine::logs::export", "engine::traces::export"]),
   payload: z.record(z.string(), z.unknown()),
 });
 
-/** Body of `POST /api/import`: an import of the engine with the lines of a file. */
+/** Body of `POST /api/import`, which starts an import of the engine. It contains the lines of a file. */
 export const importRequestSchema = z.object({
   function_id: z.enum(["engine::logs::import", "engine::traces::import"]),
   format: z.enum(["ndjson", "otlp_json"]),
   lines: z.array(z.string()).check(z.maxLength(100_000)),
 });
 
-/** Body of `POST /api/login`: a token of the engine or of a role. */
+/** Body of `POST /api/login`. The token is that of the engine or of a role. */
 export const loginSchema = z.object({ token: z.string().check(z.regex(/^[\x21-\x7e]{1,512}$/)) });
 
 export interface ApiError {
@@ -48,7 +50,7 @@ export type ApiAnswer<Data> =
   | { readonly ok: true; readonly data: Data }
   | { readonly ok: false; readonly error: ApiError };
 
-/** `project`: from the running engine of the project, as found by `svc console`. */
+/** Source of a setting. `project` is the running engine of the project, which `svc console` found. */
 export type SettingSource = "flag" | "env" | "project" | "default";
 
 /** One setting of the console. */
@@ -63,7 +65,7 @@ export interface ConsoleSetting {
 /** Response of `GET /api/hello`: information about the console. */
 export interface Hello {
   readonly console_version: string;
-  /** Changes when the console restarts. */
+  /** Id of the console's current run. It changes when the console restarts. */
   readonly console_instance_id: string;
   readonly read_only: boolean;
   readonly flow_enabled: boolean;

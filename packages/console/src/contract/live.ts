@@ -1,12 +1,12 @@
 import { z } from "zod/mini";
 
-// Messages between the page and `/ws/console`. The server sends batches: each frame is a JSON array of messages, at
-// most ten frames a second.
+// Messages between the page and the WebSocket `/ws/console`. The server sends at most ten frames per second. Each frame
+// is a JSON array of messages.
 
 export const clientMessageSchema = z.discriminatedUnion("type", [
   /**
-   * Subscribes to a group of a stream. `id` is chosen by the page. The engine's own streams (`svc.*`) have the single
-   * group `all`.
+   * Subscribes to a group of a stream. The page chooses the `id`. Each of the engine's own streams (`svc.*`) has only
+   * the group `all`.
    */
   z.object({
     type: z.literal("subscribe"),
@@ -15,7 +15,7 @@ export const clientMessageSchema = z.discriminatedUnion("type", [
     group: z.string().check(z.minLength(1), z.maxLength(256)),
   }),
   z.object({ type: z.literal("unsubscribe"), id: z.string() }),
-  /** Answered by `pong` with the same `t`. */
+  /** The server responds with `pong` and the same `t`. */
   z.object({ type: z.literal("ping"), t: z.number() }),
 ]);
 export type ClientMessage = z.infer<typeof clientMessageSchema>;
@@ -24,14 +24,15 @@ export type ClientMessage = z.infer<typeof clientMessageSchema>;
 export interface EngineState {
   readonly bridge: "connecting" | "connected" | "disconnected";
   /**
-   * `refused`: the engine rejects the token for streams but accepts it at the bridge, so calls work and streams do not.
+   * `refused` means that the engine accepts the token at the bridge but not for streams. Calls then work, and streams
+   * do not.
    */
   readonly realtime: "connecting" | "connected" | "disconnected" | "refused";
   /** Instance id of the engine's current run. It changes when the engine restarts. Null before the first connection. */
   readonly instance_id: string | null;
   readonly version: string | null;
   readonly started_at_ms: number | null;
-  /** Readable reason why it is not connected. */
+  /** Reason for users why there is no connection. */
   readonly reason: string | null;
   /** Time of the next connection attempt. */
   readonly next_try_at_ms: number | null;
@@ -52,7 +53,7 @@ export type ServerMessage =
       readonly server_time_ms: number;
     }
   | { readonly type: "engine"; readonly engine: EngineState }
-  /** All items of the group. `ids` are their ids, if known, in the order of `data`. */
+  /** All items of the group. `ids` has their ids in the order of `data`; null if the ids are not known. */
   | {
       readonly type: "sync";
       readonly id: string;
@@ -61,7 +62,10 @@ export type ServerMessage =
       readonly at_ms: number;
     }
   | { readonly type: "event"; readonly id: string; readonly event: LiveEvent }
-  /** Events were lost; a sync follows. `dropped` is their number if the console's own limit was the reason. */
+  /**
+   * Reports that events were lost. A sync follows. `dropped` is the number of lost events; it is present only if the
+   * console dropped them because of its own limit.
+   */
   | { readonly type: "gap"; readonly id: string; readonly reason: string; readonly dropped?: number }
   | {
       readonly type: "status";

@@ -1,6 +1,6 @@
 /**
- * Functions of the engine that change nothing. All others count as changes: a console started with `--read-only`
- * rejects them with 403 `read_only`.
+ * Functions of the engine that change nothing. All other functions count as changes. A console that was started with
+ * `--read-only` rejects changes with 403 `read_only`.
  */
 export const READS: ReadonlySet<string> = new Set([
   "engine::info",

@@ -14,9 +14,12 @@ import type { OwnTraces } from "./own-traces.ts";
 import type { Probes } from "./probes.ts";
 import { sendData, sendError } from "./respond.ts";
 
-/** Maximum body of a call, in bytes, as in the engine. */
+/** Maximum size of the body of a call, in bytes. It is the same as in the engine. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
-/** Maximum request of the HTTP tester, in bytes: a body of 5 MiB, which JSON escapes may double. */
+/**
+ * Maximum size of a request of the HTTP tester, in bytes. It allows a body of 5 MiB, whose size JSON escapes may
+ * double.
+ */
 const MAX_HTTP_TEST_BYTES = 12 * 1024 * 1024;
 
 export interface ApiParts {
@@ -48,7 +51,7 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
   "/_console/invoke": { POST: invoke },
 };
 
-/** Handles a request of the page. The caller is already authorised. */
+/** Handles a request of the page. The caller was already authorized. */
 export async function answerApi(
   path: string,
   request: IncomingMessage,
@@ -146,7 +149,7 @@ function rejectChange(response: ServerResponse, why: string): void {
   sendError(response, 403, { code: "read_only", message: `this console was started with --read-only; ${why}` });
 }
 
-/** Returns a signal that aborts when the page closes the request before it is answered. */
+/** Returns a signal that aborts if the page closes the request before the response was sent. */
 function closedSignal(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
   response.once("close", () => {

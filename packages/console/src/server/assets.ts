@@ -11,18 +11,18 @@ import { contentSecurityPolicy, SECURITY_HEADERS } from "./security-headers.ts";
 const WEB_DIR = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
 /**
- * Paths of files, never of pages: below `assets/` or `labels/`, or at the root with a file extension. A missing file is 404, never
- * HTML.
+ * Paths that are only those of files and never of pages: paths below `assets/` or `labels/`, and paths at the root with
+ * a file extension. If such a file is missing, the response is 404 and never HTML.
  */
 const FILE = /^\/(?:assets|labels)\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmanifest|woff2)$/;
 
 /**
- * Serves the built web application: hashed assets with an immutable cache header, and index.html for every page's
- * address, with a nonce for styles and the page's token.
+ * Serves the built web application. Files with a hash in their name have an immutable cache header. The address of any
+ * page returns index.html, with a nonce for styles and the page's token.
  */
 export class Assets {
   readonly #dir: string;
-  /** Knows the files that existed when it was created. */
+  /** Serves files. It knows only the files that existed when it was created. */
   #serve: ReturnType<typeof sirv>;
   #index: { readonly html: string; readonly version: string } | undefined;
 
@@ -37,7 +37,7 @@ export class Assets {
     this.#serve = filesOf(dir);
   }
 
-  /** `path` is the request's path without its query. */
+  /** Serves a file or index.html. `path` is the path of the request, without the query. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       sendError(
@@ -52,7 +52,8 @@ export class Assets {
       await this.#page(request, response, pageToken);
       return;
     }
-    // A file may be deleted while the page is rebuilt. Only this response is aborted then.
+    // A file may be deleted while the application is built again. In this case only the response for this file is
+    // aborted.
     response.on("pipe", (file) => file.on("error", () => response.destroy()));
     this.#serve(request, response, () => {
       response
@@ -68,7 +69,7 @@ export class Assets {
   async #page(request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
     const index = await this.#currentIndex();
     const nonce = randomBytes(16).toString("base64url");
-    // Both values are random letters and digits, so no user input reaches the HTML.
+    // Both values consist of random letters and digits, so they cannot insert HTML.
     const html = index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken);
     response.writeHead(200, {
       ...SECURITY_HEADERS,
@@ -81,8 +82,8 @@ export class Assets {
   }
 
   /**
-   * Returns the current index.html, because a rebuilt one refers to other files. While it is missing, returns the
-   * previous one.
+   * Returns the current index.html. It is read again when it changes, because a new build refers to other files. While
+   * the file is missing during a build, returns the previous one.
    */
   async #currentIndex(): Promise<string> {
     const path = join(this.#dir, "index.html");

@@ -9,8 +9,8 @@ import type { OwnTraces } from "./own-traces.ts";
 import { JSON_HEADERS } from "./respond.ts";
 
 /**
- * Runs the calls of a request at the same time, and writes a line for each when it ends. Throws CallError before the
- * first line if the request is invalid or a call may change something. Cancels the calls if `closed` aborts.
+ * Runs the calls of a request concurrently. Writes a line for each call when it ends. Throws CallError before the first
+ * line if the request is invalid or if a call may change something. Cancels the calls if `closed` aborts.
  */
 export async function sendCallLines(
   body: string,
@@ -42,7 +42,7 @@ export async function sendCallLines(
   const write = (line: string): void => {
     if (closed.aborted) return;
     output.write(`${line}\n`);
-    // So that the page gets the line now.
+    // Flushes the compression, so that the page gets the line at once.
     gzip?.flush(constants.Z_SYNC_FLUSH);
   };
   await Promise.all(
@@ -61,7 +61,10 @@ export async function sendCallLines(
   output.end();
 }
 
-/** Line breaks of a JSON text are between its tokens, and become spaces. Those inside strings are escaped. */
+/**
+ * Returns a line with the result of a call. Line breaks in the JSON text become spaces. They can only be between
+ * tokens, because line breaks inside strings are escaped.
+ */
 export function answerLine(at: number, json: string): string {
   return `{"at":${at},"ok":true,"data":${json.replace(/[\r\n]+/g, " ")}}`;
 }

@@ -23,7 +23,7 @@ export const CONSOLE_VERSION: string = (
 
 const LIVE_PATH = "/ws/console";
 const MAX_FRAME_BYTES = 64 * 1024;
-/** Maximum number of open pages of one token. Each page has one socket. */
+/** Maximum number of open pages per token. Each page has one socket. */
 const MAX_SOCKETS_OF_TOKEN = 200;
 
 export interface RunningConsole {
@@ -42,8 +42,9 @@ export interface ConsoleServerOptions extends ConsoleOptions {
 }
 
 /**
- * Starts the console and connects to the engine, which may not be running. Rejects with Error if the port cannot be
- * bound or the page is not built, and with UsageError for an address off loopback without a token.
+ * Starts the console and connects to the engine. The engine need not be running. Rejects with Error if the port cannot
+ * be bound or the page is not built. Rejects with UsageError if the address is not a loopback address and there is no
+ * token.
  */
 export async function startConsole(options: ConsoleServerOptions): Promise<RunningConsole> {
   const isOpen = !isLoopback(options.host);
@@ -62,15 +63,15 @@ export async function startConsole(options: ConsoleServerOptions): Promise<Runni
   return server;
 }
 
-/** Authorised client: with its own session, or as the page of a console without a login. */
+/** A client that may make requests. It either has a session, or it is the page of a console that needs no login. */
 interface Authorized {
   readonly client: EngineClient;
   readonly session: Session | undefined;
 }
 
 /**
- * Compresses large messages only: a sync of all functions is a tenth then. Without a shared context, an open page needs no
- * memory for it.
+ * Only large messages are compressed. A sync of all functions then has a tenth of its size. No context is shared
+ * between messages, so an open page needs no memory for compression.
  */
 const COMPRESSION = {
   threshold: 8 * 1024,
@@ -87,7 +88,7 @@ class ConsoleServer implements RunningConsole {
   readonly #listener: ConsoleListener;
   /** Sockets of pages without a session. */
   readonly #ownSockets = new Set<WebSocket>();
-  /** Number of open sockets per client. Sessions of the same token share their client. */
+  /** Number of open sockets by client. Sessions with the same token have the same client. */
   readonly #socketCounts = new Map<EngineClient, number>();
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -96,7 +97,10 @@ class ConsoleServer implements RunningConsole {
     handleProtocols: (offered) => [...offered][0] ?? false,
   });
   readonly #engine: Hello["engine"];
-  /** Client with the console's own token. It detects the engine's mode and acts for every page in development mode. */
+  /**
+   * Client with the console's own token. It detects the mode of the engine. In development mode, it makes the requests
+   * of all pages.
+   */
   readonly #own: EngineClient;
   readonly #sessions: Sessions;
 
@@ -160,7 +164,7 @@ class ConsoleServer implements RunningConsole {
       }
       const path = pathOf(request);
       if (!path.startsWith("/api/") && !path.startsWith("/_console/")) {
-        // The page is the same for all users and shows the login form if needed.
+        // The page is the same for all users. It shows the login form if a login is needed.
         await this.#assets.serve(path, request, response, this.#requiresLogin ? "" : this.#pageToken.value);
         return;
       }
@@ -194,7 +198,10 @@ class ConsoleServer implements RunningConsole {
     }
   }
 
-  /** Returns undefined without a session, unless the console needs no login and its own page sent the request. */
+  /**
+   * Returns the client of a request. Returns undefined if there is no session, except in one case: the console needs no
+   * login and its own page sent the request.
+   */
   #authorize(token: string | undefined): Authorized | undefined {
     const session = this.#sessions.find(token);
     if (session !== undefined) return { client: session.client, session };
@@ -236,7 +243,7 @@ class ConsoleServer implements RunningConsole {
       socket.on("close", () => this.#ownSockets.delete(socket));
       return;
     }
-    // An open page keeps its session alive: it sends a ping every few seconds.
+    // An open page sends a ping every few seconds, which keeps its session from expiring.
     socket.on("message", () => session.touch());
     socket.on(
       "close",

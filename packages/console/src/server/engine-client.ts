@@ -12,17 +12,17 @@ export interface EngineClientParts {
   /** URLs of the engine. */
   readonly engine: Hello["engine"];
   readonly console: () => string;
-  /** Token of all calls and streams. */
+  /** Token that is used for all calls and streams. */
   readonly token: string | undefined;
-  /** Makes no calls and joins no streams while the engine requires a login. */
+  /** If true, no calls are made and no streams are joined while the engine requires a login. */
   readonly needsDevelopment: boolean;
 }
 
-/** Connections to the engine with one token, and everything that uses them. */
+/** Connections to the engine with one token, and the objects that use these connections. */
 export class EngineClient {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
-  /** Replaces the streams if the engine rejects them. */
+  /** Provides lists by polling. It is used instead of streams if the engine rejects them. */
   readonly polledTopics: PolledTopics;
   readonly http: EngineHttp;
   readonly probes: Probes;
@@ -40,7 +40,8 @@ export class EngineClient {
       askMode: () => modeByHttp({ ...this.http, token: () => token }),
       beforeConnect: options.beforeConnect,
     });
-    // Without a bridge connection, it is unknown what listens on the engine's ports and which mode the engine has.
+    // The token is sent only while the bridge is connected. Otherwise it is not known which program listens on the
+    // engine's ports, and which mode the engine has.
     const currentToken = (): string | undefined => (this.link.mayAct ? token : undefined);
     this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: currentToken };
     this.topics = new LiveTopics(this.link.streams);

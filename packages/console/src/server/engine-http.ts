@@ -5,14 +5,14 @@ import { readableReason } from "./engine-link.ts";
 export interface EngineHttp {
   readonly host: string;
   readonly port: number;
-  /** URL for messages. */
+  /** URL of the port, for messages. */
   readonly url: string;
-  /** Returns the token to send now. */
+  /** Returns the token to send. It may change over time. */
   readonly token: () => string | undefined;
 }
 
 /**
- * Starts a request to the engine's HTTP port. The path cannot redirect it to another host. Throws TypeError for an
+ * Starts a request to the engine's HTTP port. A path cannot send the request to another host. Throws TypeError for an
  * invalid path or header.
  */
 export function toEngine(
@@ -29,7 +29,7 @@ export function toEngine(
 const MODE_TIMEOUT_MS = 5_000;
 const MAX_INFO_CHARS = 1024 * 1024;
 
-/** Returns the engine's mode over HTTP, or undefined if it is not available. Never rejects. */
+/** Asks for the engine's mode over HTTP. Returns undefined if it is not available. Never rejects. */
 export function modeByHttp(engine: EngineHttp): Promise<"development" | "production" | undefined> {
   return new Promise((resolve) => {
     const token = engine.token();
@@ -64,12 +64,12 @@ function modeIn(body: string): "development" | "production" | undefined {
   }
 }
 
-/** Returns why the engine's HTTP port did not respond. */
+/** Returns a text that says why the engine's HTTP port did not respond. */
 export function unreachable(
   engine: EngineHttp,
   error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] },
 ): string {
-  // A name with an IPv4 and an IPv6 address fails with one error per address.
+  // If a name has an IPv4 and an IPv6 address, the error contains one error per address.
   const cause = error.errors?.[0] ?? error;
   return `the engine's HTTP port ${engine.url}: ${readableReason(cause.code ?? cause.message)}`;
 }

@@ -14,18 +14,21 @@ export interface EngineLinkOptions {
   readonly bridge: string;
   readonly realtime: string;
   readonly token: string | undefined;
-  /** Name of its worker and service name of its traces. */
+  /** Name of the console as a worker, and service name of its traces. */
   readonly serviceName: string;
-  /** True if it may send its own spans. */
+  /** True if the console may send its own spans. */
   readonly sendsSpans: boolean;
   /**
-   * Makes no calls and joins no streams unless the engine is in development mode. In other modes the login determines
-   * the rights.
+   * If true, no calls are made and no streams are joined unless the engine is in development mode. In other modes, the
+   * console must not act with its own token, because a login decides the user's rights.
    */
   readonly needsDevelopment: boolean;
-  /** Asks for the engine's mode without the bridge, which may be unreachable, e.g. because of a wrong port. */
+  /**
+   * Asks for the engine's mode without using the bridge. The bridge may be unreachable, for example because of a wrong
+   * port.
+   */
   readonly askMode: () => Promise<"development" | "production" | undefined>;
-  /** Runs before each connection attempt. If it throws, the attempt fails. */
+  /** Called before each connection attempt. If it throws, the attempt fails. */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
@@ -37,11 +40,11 @@ const TOKEN_REFUSED =
   "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
 /** Message for a token that may not join streams. */
 export const STREAMS_REFUSED = "live updates need the engine's own token";
-/** Shorter delays than those of a worker, because a user waits in front of the page. */
+/** Delays between connection attempts. They are shorter than those of a worker, because a user is waiting. */
 const RECONNECT = { initialDelayMs: 500, multiplier: 1.5, maxDelayMs: 5_000 } as const;
 /**
- * Maximum concurrent calls of pages. More are rejected, so that no backlog builds up behind an engine that does not
- * respond.
+ * Maximum number of concurrent calls of pages. Further calls are rejected, so that calls do not pile up if the engine
+ * does not respond.
  */
 const MAX_CALLS = 500;
 
@@ -52,13 +55,16 @@ interface EngineInfo {
   readonly started_at_ms: number;
 }
 
-/** Mode of the last known engine. `refused`: it accepts no connection without a token, or not with this one. */
+/**
+ * Mode of the engine that was connected last. `refused` means that it accepts no connection without a token, or not
+ * with this token.
+ */
 type Mode = "unknown" | "development" | "production" | "refused";
 
-/** State of the connection to one of the two ports. */
+/** State of the connection to the bridge or to the port of the streams. */
 export interface PortState {
   readonly state: EngineState["bridge"];
-  /** Readable reason why it is not connected. */
+  /** Reason for users why there is no connection. */
   readonly reason: string | null;
   readonly nextTryAtMs: number | null;
 }
@@ -66,8 +72,8 @@ export interface PortState {
 type Port = "bridge" | "realtime";
 
 /**
- * The console's two connections to the engine: as a worker over the bridge, and to its streams. Both reconnect
- * automatically.
+ * The console's two connections to the engine: as a worker at the bridge, and as a client of its streams. Both
+ * reconnect automatically.
  */
 export class EngineLink {
   readonly worker: Worker;
@@ -89,7 +95,7 @@ export class EngineLink {
   /** True if `#mode` belongs to the current connection. */
   #isModeCurrent = false;
   #retry: NodeJS.Timeout | undefined;
-  /** True if the engine last rejected the token at the port of the streams. */
+  /** True if the engine rejected the token at the last attempt to connect to its streams. */
   #areStreamsRefused = false;
   #failure: { readonly status: number | undefined; readonly reason: string } | undefined;
 
@@ -136,12 +142,12 @@ export class EngineLink {
     });
   }
 
-  /** Returns true if the engine is not in development mode, so that users must log in. */
+  /** True if the engine is not in development mode, so that users must log in. */
   get requiresLogin(): boolean {
     return this.#mode === "production" || this.#mode === "refused";
   }
 
-  /** Returns true if it is connected to an engine in a suitable mode. */
+  /** True if the console is connected to an engine whose mode allows it to act. */
   get mayAct(): boolean {
     return (
       this.#ports.bridge.state === "connected" &&
@@ -149,19 +155,19 @@ export class EngineLink {
     );
   }
 
-  /** Returns true if the engine rejects the token. */
+  /** True if the engine rejects the token. */
   get isRefused(): boolean {
     return this.#failure?.status === 401;
   }
 
-  /** Returns true if the engine accepts the token for calls but rejects it for streams, as for tokens of roles. */
+  /** True if the engine accepts the token for calls but not for streams. This is so for tokens of roles. */
   get areStreamsRefused(): boolean {
     return this.#areStreamsRefused && this.#ports.bridge.state === "connected";
   }
 
   /**
-   * Resolves when the engine has accepted the connection. Rejects with CallError if the first response is something
-   * else: `AUTH_ERROR`, `disconnected`.
+   * Resolves when the engine has accepted the connection. Otherwise rejects with CallError: `AUTH_ERROR` or
+   * `disconnected`.
    */
   async admitted(): Promise<void> {
     await this.#until(
@@ -195,8 +201,8 @@ export class EngineLink {
   }
 
   /**
-   * Calls a function with JSON text and returns JSON text. Rejects with CallError; at once with `disconnected` if the
-   * engine is not connected.
+   * Calls a function. Payload and result are JSON text. Rejects with CallError. If the engine is not connected, it
+   * rejects at once with `disconnected`.
    */
   async call(
     functionId: string,
@@ -236,8 +242,8 @@ export class EngineLink {
   }
 
   /**
-   * Identifies the engine after each connection. Pages get the connection and the identity in one update, so that they
-   * never mistake a new engine for the old one.
+   * Asks the engine for its identity after each connection. Pages get the connection state and the identity in one
+   * update, so that they never take a new engine for the old one.
    */
   async #identify(): Promise<void> {
     let reason: string | null = null;
@@ -247,12 +253,12 @@ export class EngineLink {
       const info = JSON.parse(
         await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeoutMs: IDENTIFY_TIMEOUT_MS }),
       ) as EngineInfo;
-      // An engine without a mode counts as production: requiring a login is safer.
+      // An engine that reports no mode is treated as in production, because requiring a login is the safer choice.
       mode = info.mode ?? "production";
       this.#engine = { instance_id: info.instance_id, version: info.version, started_at_ms: info.started_at_ms };
     } catch (error) {
       reason = `the engine does not identify itself: ${(error as Error).message}`;
-      // A caller that may not even ask must log in.
+      // A caller that may not even ask for the identity must log in.
       if (CallError.is(error) && error.code === "FORBIDDEN") mode = "production";
     }
     if (this.worker.connectionState !== "connected") return;
@@ -290,7 +296,7 @@ export class EngineLink {
     throw new Error(this.#failure?.reason ?? "the console does not know yet whether the engine requires a login");
   }
 
-  /** Resolves when the condition holds after a state change, or after the timeout. */
+  /** Resolves when the condition is true after a state change, or after the timeout. */
   #until(condition: () => boolean, timeoutMs: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -308,7 +314,10 @@ export class EngineLink {
     });
   }
 
-  /** Returns a logger, because the SDK reports the reason of a disconnect and the next attempt only in its log. */
+  /**
+   * Returns a logger that reads what the SDK logs. The SDK reports the reason of a disconnect and the time of the next
+   * attempt only in its log.
+   */
   #listener(port: Port): Logger {
     return {
       ...silentLogger,

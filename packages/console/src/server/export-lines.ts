@@ -6,12 +6,12 @@ import type { EngineLink } from "./engine-link.ts";
 import { parseJson } from "./json-body.ts";
 import { sendData } from "./respond.ts";
 
-/** Timeout for a page that stops reading, in milliseconds. */
+/** Time after which a page that has stopped reading is disconnected, in milliseconds. */
 const STALLED_MS = 60_000;
 
 /**
- * Streams the lines of an export as the engine writes them. Responds with `{"ok":true,"data":null}` if there is nothing
- * to export. Aborts the response if the export fails.
+ * Streams the lines of an export while the engine writes them. If there is nothing to export, responds with
+ * `{"ok":true,"data":null}`. If the export fails, aborts the response.
  */
 export async function sendExport(body: string, response: ServerResponse, link: EngineLink): Promise<void> {
   const asked = exportRequestSchema.safeParse(parseJson(body));
@@ -40,7 +40,7 @@ export async function sendExport(body: string, response: ServerResponse, link: E
     }
     response.end();
   } catch {
-    // The headers are already sent, so only an aborted body shows that it is incomplete.
+    // The headers were already sent, so aborting the body is the only way to show that it is incomplete.
     response.destroy();
   }
 }

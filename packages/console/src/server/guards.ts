@@ -8,13 +8,13 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Texts and hosts of the server that is guarded. */
+/** Settings of the server that is protected. */
 export interface Guarded {
-  /** Allowed host names besides the loopback ones. */
+  /** Host names that are allowed in addition to the loopback names. */
   readonly allowedHosts?: readonly string[];
-  /** Name in messages, e.g. "this console". */
+  /** Name of the server in messages, for example "this console". */
   readonly name: string;
-  /** Advice for a host that is not allowed. */
+  /** Advice in the message about a host name that is not allowed. */
   readonly hostAdvice: string;
 }
 
@@ -23,8 +23,9 @@ type Head = Pick<IncomingMessage, "headers" | "rawHeaders" | "method"> & {
 };
 
 /**
- * Rejects requests that a page of another site could cause: requests with another host name (DNS rebinding), with
- * another origin, or marked as cross-site by the browser. Pages of this server send its own origin or none.
+ * Returns why a request is rejected because a page of another site may have caused it. There are three reasons: another
+ * host name (DNS rebinding), another origin, or the browser's mark for cross-site requests. Pages of this server send
+ * its own origin or no origin.
  */
 export function refusalOf(
   request: Head,
@@ -57,8 +58,8 @@ export function refusalOf(
 }
 
 /**
- * Returns true for a loopback name or an allowed name with the server's port, or for the address on which the
- * connection arrived.
+ * Returns true in three cases: the name is an allowed name; it is a loopback name with the server's port; it is the
+ * address on which the connection arrived.
  */
 function hostIsOurs(
   host: string,
@@ -68,18 +69,18 @@ function hostIsOurs(
 ): boolean {
   const [, name, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
   if (name === undefined) return false;
-  // Behind a proxy or tunnel, the name has no port or the proxy's port.
+  // The port of an allowed name is not checked, because behind a proxy or tunnel there is none, or that of the proxy.
   if (allowedHosts.includes(name)) return true;
   if (Number(written ?? 80) !== port) return false;
   if (name === "localhost" || name === "127.0.0.1" || name === "[::1]" || name.endsWith(".localhost")) return true;
   if (localAddress === undefined || name === "0.0.0.0" || name === "[::]") return false;
-  // A literal address cannot be the result of DNS rebinding.
+  // DNS rebinding needs a name, so an address itself is safe.
   return name === localAddress.replace(/^::ffff:/, "") || name === `[${localAddress}]`;
 }
 
 /**
- * Allows a cross-site request only for a link to a page of the console. Other ports of this machine count as other
- * sites.
+ * Returns true if the browser did not mark the request as cross-site. A cross-site request is allowed only if it is a
+ * link to a page of the console. Other ports of this machine count as other sites.
  */
 function fetchIsOurs({ headers, method }: Head): boolean {
   const site = headers["sec-fetch-site"];

@@ -4,10 +4,10 @@ import type { z } from "zod/mini";
 import type { HttpTestResult, httpTestSchema } from "../contract/api.ts";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
 
-/** Maximum body of a response, in bytes. The rest is dropped. */
+/** Maximum size of a response's body, in bytes. The rest is dropped. */
 export const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Headers of the connection or of the console, which users may not set. */
+/** Headers that users may not set, because they belong to the connection or to the console. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -92,7 +92,7 @@ async function readAnswer(
 ): Promise<{ readonly body: Buffer; readonly bytes: number; readonly truncated: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // The response stream does not carry the error that destroyed the request.
+  // The error is stored, because the response stream does not report the error that destroyed the request.
   let cause: unknown;
   request.on("error", (error) => {
     cause ??= error;
@@ -120,7 +120,7 @@ function pairs(raw: readonly string[]): (readonly [string, string])[] {
 
 function textOrBase64(body: Buffer, truncated: boolean): HttpTestResult["body"] {
   try {
-    // The last character of a truncated body may be incomplete.
+    // With `stream`, an incomplete last character of a truncated body is not an error.
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body, { stream: truncated }) };
   } catch {
     return { base64: body.toString("base64") };

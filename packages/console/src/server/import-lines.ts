@@ -3,7 +3,7 @@ import { importRequestSchema } from "../contract/api.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { parseJson } from "./json-body.ts";
 
-/** Imports the lines of the request into the engine. Returns the JSON of its answer. */
+/** Imports the lines of the request into the engine. Returns the engine's result as JSON. */
 export async function importLines(body: string, link: EngineLink, signal: AbortSignal): Promise<string> {
   const asked = importRequestSchema.safeParse(parseJson(body));
   if (!asked.success) {
@@ -17,7 +17,7 @@ export async function importLines(body: string, link: EngineLink, signal: AbortS
   signal.addEventListener("abort", abort, { once: true });
   try {
     const answer = link.call(functionId, JSON.stringify({ lines: readerRef, format }), { signal });
-    // Fails when the call does, because the engine then closes the channel.
+    // If the call fails, sending fails too, because the engine closes the channel. So this error is ignored.
     const sent = send(writer, lines).catch(() => undefined);
     const text = await answer;
     await sent;

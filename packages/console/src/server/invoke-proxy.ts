@@ -3,7 +3,7 @@ import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
 import { sendError } from "./respond.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
-/** Headers of the engine's response that the page receives. */
+/** Headers of the engine's response that are passed on to the page. */
 const FORWARDED_HEADERS = [
   "content-type",
   "content-length",
@@ -13,8 +13,8 @@ const FORWARDED_HEADERS = [
 ] as const;
 
 /**
- * Forwards `POST /_console/invoke` to the engine as a stream, and the response back. If the page closes the request,
- * the call is cancelled. Resolves when either side has finished.
+ * Forwards `POST /_console/invoke` to the engine, and the response back to the page. Both bodies are streamed. If the
+ * page closes the request, the call is cancelled. Resolves when either side has finished.
  */
 export function forwardInvoke(request: IncomingMessage, response: ServerResponse, engine: EngineHttp): Promise<void> {
   return new Promise((resolve) => {
@@ -39,14 +39,14 @@ export function forwardInvoke(request: IncomingMessage, response: ServerResponse
     });
     upstream.on("error", (error) => {
       if (response.destroyed) return;
-      // The engine may respond, e.g. that the body is too large, and close the connection before it has read
-      // everything.
+      // The engine may respond and close the connection before it has read the whole body, for example because the body
+      // is too large. So an error after the response is ignored.
       if (answered) return;
       const isAway = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"].includes((error as NodeJS.ErrnoException).code ?? "");
       sendError(response, isAway ? 503 : 502, {
         code: "disconnected",
         message: unreachable(engine, error),
-        // If the connection was lost later, it is unknown whether the function ran.
+        // If the connection was lost after it was made, it is not known whether the function ran.
         details: { sent: !isAway },
       });
     });

@@ -15,7 +15,8 @@ export async function readJsonText(request: IncomingMessage, maxBytes: number): 
 }
 
 /**
- * Requires JSON. A page of another site can send forms or plain text without a preflight, but not this content type.
+ * Throws unless the request is JSON. This protects against pages of other sites: without a preflight request, they can
+ * send forms and plain text, but not JSON.
  */
 export function requireJson(request: Pick<IncomingMessage, "headers">): void {
   const mediaType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();

@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** The same limits as those of the engine's listeners; times in milliseconds. */
+/** Limits, the same as those of the engine's listeners. Times are in milliseconds. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Node's default would silently drop the other headers. */
+/** Maximum number of headers. It is set because Node would silently drop further headers. */
 const MAX_HEADERS = 100;
 const MAX_CONNECTIONS = 1_000;
-/** Time for a rejected client to close its side. */
+/** Time that a rejected client has to close its side, in milliseconds. */
 const LINGER_MS = 1_000;
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 picks a free port. */
+  /** Port to bind. With 0, the operating system chooses a free port. */
   readonly port: number;
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   readonly onUpgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
@@ -22,9 +22,7 @@ export interface ListenerOptions {
   readonly headersTimeoutMs?: number;
 }
 
-/**
- * The console's HTTP listener. A loopback address is bound for IPv4 and IPv6, so that `localhost` works with either.
- */
+/** The console's HTTP listener. For a loopback address, it binds IPv4 and IPv6, because `localhost` may mean either. */
 export class ConsoleListener {
   readonly #options: ListenerOptions;
   readonly #servers: Server[] = [];
@@ -34,12 +32,12 @@ export class ConsoleListener {
     this.#options = options;
   }
 
-  /** The bound port. */
+  /** The port that was bound. */
   get port(): number {
     return this.#port;
   }
 
-  /** Rejects with an Error that explains the problem. */
+  /** Binds the port. Rejects with an Error whose message is for users. */
   async listen(): Promise<void> {
     const { host, port } = this.#options;
     try {
@@ -72,7 +70,7 @@ export class ConsoleListener {
       {
         headersTimeout: headersTimeoutMs,
         requestTimeout: REQUEST_TIMEOUT_MS,
-        // Check interval of both timeouts. Node's default of 30 s would turn 10 s into 40.
+        // Interval at which both timeouts are checked. Node's default is 30 s, so a timeout of 10 s could take 40 s.
         connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
         maxHeaderSize: MAX_HEADER_BYTES,
         requireHostHeader: false,
@@ -85,7 +83,7 @@ export class ConsoleListener {
     server.on("clientError", rejectMalformed);
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
-        // Continue on machines without IPv6.
+        // A machine without IPv6 fails here. The IPv4 listener is enough.
         if (this.#servers.length > 0 && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT"))
           resolve(undefined);
         else reject(error);
@@ -99,7 +97,7 @@ export class ConsoleListener {
   }
 }
 
-/** Returns true if only this machine can reach the address. */
+/** Returns true if the address can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
@@ -119,7 +117,7 @@ function problemOf(error: NodeJS.ErrnoException, host: string, port: number): st
   return `${where}: ${error.message}`;
 }
 
-/** Responds to requests that never reach a handler: not HTTP, too slow, or over the header limits. */
+/** Responds to requests that reach no handler: those that are not HTTP, are too slow, or exceed the header limits. */
 function rejectMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (!stream.writable || error.code === "ECONNRESET") {
     stream.destroy();
@@ -134,7 +132,10 @@ function rejectMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
   sendLast(stream as Socket, `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
-/** Sends a last response and closes. A client that does not close its side is disconnected after a second. */
+/**
+ * Sends a last response and closes the connection. A client that does not close its side is disconnected after one
+ * second.
+ */
 export function sendLast(stream: Duplex, text: string): void {
   stream.on("error", () => stream.destroy());
   const cut = setTimeout(() => stream.destroy(), LINGER_MS);

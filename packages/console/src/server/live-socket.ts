@@ -5,33 +5,31 @@ import type { EngineLink } from "./engine-link.ts";
 import type { LiveTopics } from "./live-topics.ts";
 import type { PolledTopics } from "./polled-topics.ts";
 
-/** Interval of batches: the messages of this time are sent in one frame, in milliseconds. */
+/** Interval of frames, in milliseconds. All messages of this time are sent in one frame. */
 const BATCH_MS = 100;
 /**
- * Maximum subscriptions of one socket. The engine allows 100 per connection, and all pages share the console's
- * connection.
+ * Maximum number of subscriptions per socket. It is below 100, because all pages share the console's connection to the
+ * engine, and the engine allows 100 subscriptions per connection.
  */
 const MAX_SUBSCRIPTIONS = 80;
 /**
- * Maximum events per frame and bytes waiting for the page. Above either limit, events are dropped and counted, and a
+ * Maximum number of events per frame. If it or `MAX_WAITING_BYTES` is exceeded, events are dropped and counted, and a
  * sync follows.
  */
 const MAX_WAITING_EVENTS = 5_000;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
-/** Maximum messages from the page per batch interval. The real page sends far fewer. */
+/** Maximum number of messages from the page per batch interval. The console's own page sends far fewer. */
 const MAX_MESSAGES = 1_000;
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/**
- * Interval of pings, which browsers answer even if the page is busy, and the timeout after which a silent page counts
- * as disconnected.
- */
+/** Interval of pings, in milliseconds. Browsers respond to them even if the page is busy. */
 const PING_MS = 20_000;
+/** Time after which a page that sends nothing counts as disconnected, in milliseconds. */
 const IDLE_TIMEOUT_MS = 60_000;
 
 export interface LiveSocketParts {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
-  /** Serves subscriptions while the engine rejects streams. */
+  /** Provides lists while the engine rejects streams. */
   readonly polledTopics: PolledTopics;
   /** Id of the console's current run. */
   readonly instanceId: string;
@@ -41,11 +39,14 @@ interface Joined {
   readonly stream: string;
   readonly group: string;
   leave: () => void;
-  /** Events dropped since the last gap message. */
+  /** Number of events that were dropped since the last gap message. */
   dropped: number;
 }
 
-/** The WebSocket of one page: subscribes to the engine's streams and forwards their events, limited and batched. */
+/**
+ * The WebSocket of one page. It subscribes to the engine's streams and sends their events to the page, in batches and
+ * within limits.
+ */
 export class LiveSocket {
   readonly #socket: WebSocket;
   readonly #link: EngineLink;
@@ -98,7 +99,7 @@ export class LiveSocket {
     const asked = message.data;
     if (asked.type === "ping") {
       this.#send({ type: "pong", t: asked.t });
-      // Sent at once, because it measures latency without batching.
+      // It is sent at once, because the page measures the latency with it.
       this.#flush();
     } else if (asked.type === "unsubscribe") this.#leave(asked.id);
     else this.#subscribe(asked.id, asked.stream, asked.group);
@@ -135,7 +136,7 @@ export class LiveSocket {
     }
   }
 
-  /** Joins all groups again when the engine starts or stops rejecting streams. */
+  /** Joins all groups again when the engine begins or ceases to reject streams. */
   #followLink(): void {
     if (this.#isPolled === this.#link.areStreamsRefused) return;
     this.#isPolled = !this.#isPolled;
@@ -177,7 +178,7 @@ export class LiveSocket {
     this.#messages = 0;
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > 2 * MAX_WAITING_BYTES) {
-      // The page does not even read the messages that are not events.
+      // The page does not read at all: even messages that are not events are waiting.
       this.#socket.close(4008, "the page does not read its messages");
       return;
     }
@@ -187,7 +188,10 @@ export class LiveSocket {
     this.#events = 0;
   }
 
-  /** Reports dropped events once the page reads again: sends the count and joins again, which brings a sync. */
+  /**
+   * When the page reads again, reports the number of dropped events. Then joins the group again, so that the page gets
+   * a sync.
+   */
   #resync(): void {
     const isBehind = this.#socket.bufferedAmount > MAX_WAITING_BYTES / 2;
     for (const [id, joined] of this.#joined) {
@@ -198,7 +202,7 @@ export class LiveSocket {
       }
       this.#batch.push({ type: "gap", id, reason: "overflow", dropped: joined.dropped });
       joined.dropped = 0;
-      // The new join comes first, so that the group stays joined.
+      // The new join comes before the leave, so that the group stays joined.
       const { leave } = joined;
       this.#join(id, joined);
       leave();

@@ -1,10 +1,10 @@
 import type { StreamClient, StreamSubscription, StreamUpdate } from "@svc-runtime/sdk";
 
-/** Listener of one page for one group of a stream. */
+/** A page's listener for a group of a stream. */
 export interface TopicListener {
   sync(data: unknown, ids: readonly string[] | null): void;
   event(update: StreamUpdate<unknown>): void;
-  /** Events were lost; a sync follows. */
+  /** Called when events were lost. A sync follows. */
   gap(reason: string): void;
   status(status: "joining" | "live" | "refused", reason: string | null): void;
 }
@@ -12,13 +12,14 @@ export interface TopicListener {
 /** A page that listens to a topic. */
 interface Member {
   readonly listener: TopicListener;
-  /** Sequence number of the last event or sync that it received. Undefined while it waits for a sync. */
+  /** Sequence number of the last event or sync that the page received. Undefined while the page waits for a sync. */
   seq: number | undefined;
 }
 
 /**
- * Joins groups of streams for the pages. Each group is joined once, however many pages watch it. A new page needs all
- * items, so the group is joined again for it, and the older join is left once the newer one has its sync.
+ * Joins groups of streams for all pages. Each group is joined once, even if several pages watch it. But a new page
+ * needs all items, so the group is joined a second time for it. When the new join has received its sync, the old join
+ * is left.
  */
 export class LiveTopics {
   readonly #streams: StreamClient;
@@ -28,12 +29,12 @@ export class LiveTopics {
     this.#streams = streams;
   }
 
-  /** Number of groups joined now. */
+  /** Number of groups that are joined. */
   get size(): number {
     return this.#topics.size;
   }
 
-  /** Joins a group until the returned function is called. Throws TypeError for invalid names. */
+  /** Joins a group, until the returned function is called. Throws TypeError for invalid names. */
   join(stream: string, group: string, listener: TopicListener): () => void {
     const key = JSON.stringify([stream, group]);
     const topic = this.#topics.get(key) ?? new Topic(this.#streams, stream, group);
@@ -51,9 +52,9 @@ class Topic {
   readonly #stream: string;
   readonly #group: string;
   readonly #members = new Set<Member>();
-  /** The active join. */
+  /** The join in use. */
   #current: StreamSubscription | undefined;
-  /** A newer join that still waits for its sync. */
+  /** A new join that waits for its sync. */
   #next: StreamSubscription | undefined;
   #status: readonly ["joining" | "live" | "refused", string | null] = ["joining", null];
 
@@ -71,13 +72,13 @@ class Topic {
     const member: Member = { listener, seq: undefined };
     if (this.#current === undefined) this.#current = this.#join();
     else {
-      // A join without a sync will get one anyway. Otherwise the newest page's join also serves pages that came just
-      // before it.
+      // A join that has no sync yet will receive one, so no new join is needed. Otherwise a new join replaces one that
+      // still waits, because it serves the pages that waited for that one too.
       if (this.#current.seq !== undefined) {
         this.#next?.leave();
         this.#next = this.#join();
       }
-      // The new page has no items yet.
+      // The new page has no items yet, so its status is not `live`.
       if (this.#status[0] === "live") listener.status("joining", null);
       else listener.status(...this.#status);
     }
@@ -94,7 +95,7 @@ class Topic {
 
   #join(): StreamSubscription {
     let subscription: StreamSubscription | undefined;
-    // Ignores messages of a subscription that was left.
+    // Messages of a subscription that was left are ignored.
     const isActive = (): boolean =>
       subscription !== undefined && (subscription === this.#current || subscription === this.#next);
     let isFirstSync = true;
@@ -103,7 +104,8 @@ class Topic {
       {
         onSync: (data, { seq, itemIds }) => {
           if (!isActive()) return;
-          // The first sync of a newer join is for waiting pages. Any other follows a gap and is for all pages.
+          // The first sync of a new join is for the waiting pages. Any other sync follows a gap, so it is for all
+          // pages.
           const isForWaiting = isFirstSync && subscription === this.#next;
           isFirstSync = false;
           if (isForWaiting) this.#promote();
@@ -125,13 +127,13 @@ class Topic {
           if (!isActive()) return;
           for (const member of this.#members) {
             if (member.seq === undefined) continue;
-            // Sequence numbers may restart; only the sync has the new start.
+            // The sequence numbers may start again. The next sync has the new number.
             member.seq = undefined;
             member.listener.gap(reason);
           }
         },
         onStatus: (status) => {
-          // For a rejection, `onError` follows with the reason.
+          // After a rejection, `onError` is called with the reason.
           if (status !== "closed" && status !== "refused" && isActive())
             this.#notify(status, null, subscription === this.#next);
         },
@@ -143,7 +145,7 @@ class Topic {
     return subscription;
   }
 
-  /** Replaces the older join with the newer one, which is up to date. */
+  /** Replaces the old join by the new one, which has its sync. */
   #promote(): void {
     this.#current?.leave();
     this.#current = this.#next;

@@ -1,24 +1,31 @@
 import { isIPv6 } from "node:net";
 
-/** Failed logins that are accepted at once, and the time after which one more is. */
+/** Limits of failed logins: the number that is accepted at once, and the time after which one more is accepted. */
 interface Limit {
   readonly burst: number;
   readonly intervalMs: number;
 }
 
-/** For one address. */
+/** Limit for one address. */
 const PER_ADDRESS: Limit = { burst: 10, intervalMs: 6_000 };
-/** For all addresses together. It recovers within a second, so that a flood from many addresses cannot keep everybody out. */
+/**
+ * Limit for all addresses together. It recovers within a second, so that a flood from many addresses cannot lock out
+ * all users.
+ */
 const IN_TOTAL: Limit = { burst: 30, intervalMs: 100 };
 const MAX_ADDRESSES = 10_000;
 
 /**
- * Limits how often the engine is asked about tokens that the console does not know yet. Successful logins do not count. The limit of an address
- * is never exhausted for longer than its interval, because all users behind a reverse proxy have one address.
+ * Limits how often the console asks the engine about tokens that it does not know. Successful logins are not counted.
+ * When the limit of an address is reached, one more attempt is possible after its interval, because all users behind a
+ * reverse proxy have the same address.
  */
 export class LoginLimits {
   readonly #now: () => number;
-  /** When all failures of an address are forgotten, with the least recent attempt first. */
+  /**
+   * By address, the time at which all its failures are forgotten. The address with the least recent attempt comes
+   * first.
+   */
   readonly #emptyAtMs = new Map<string, number>();
   #totalEmptyAtMs = Number.NEGATIVE_INFINITY;
 
@@ -27,14 +34,17 @@ export class LoginLimits {
     this.#now = now;
   }
 
-  /** Counts an attempt as failed. Returns a function that takes it back. Throws TooManyAttempts. */
+  /**
+   * Counts an attempt as failed. Returns a function that removes it from the count. Throws TooManyAttempts if a limit
+   * is reached.
+   */
   take(address: string): () => void {
     const nowMs = this.#now();
     const network = networkOf(address);
     const ofAddress = this.#emptyAtMs.get(network) ?? Number.NEGATIVE_INFINITY;
     requireRoom(ofAddress - nowMs, PER_ADDRESS, "too many logins from this address failed");
     requireRoom(this.#totalEmptyAtMs - nowMs, IN_TOTAL, "too many logins failed");
-    // Deleted first, so that the address becomes the most recent one.
+    // The entry is deleted and set again, so that the address becomes the most recent one.
     this.#emptyAtMs.delete(network);
     this.#emptyAtMs.set(network, Math.max(ofAddress, nowMs) + PER_ADDRESS.intervalMs);
     this.#totalEmptyAtMs = Math.max(this.#totalEmptyAtMs, nowMs) + IN_TOTAL.intervalMs;
@@ -68,7 +78,7 @@ function requireRoom(usedMs: number, { burst, intervalMs }: Limit, problem: stri
   if (excessMs > 0) throw new TooManyAttempts(problem, Math.ceil(excessMs / 1_000));
 }
 
-/** The /64 of an IPv6 address, because one client can use all addresses of it. */
+/** Returns the address; for IPv6, its /64 network, because one client can use all addresses of the network. */
 function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("::");

@@ -9,7 +9,7 @@ import { SESSION_IDLE_MS, type Sessions } from "./sessions.ts";
 
 const MAX_BODY_BYTES = 4 * 1024;
 
-/** Handles `POST /api/login`: takes a token of the engine and responds with a session token. */
+/** Handles `POST /api/login`. The request has a token of the engine, and the response has a session token. */
 export async function answerLogin(
   request: IncomingMessage,
   response: ServerResponse,

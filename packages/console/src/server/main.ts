@@ -2,7 +2,9 @@ import { Command, CommanderError } from "commander";
 import { CONSOLE_VERSION, startConsole } from "./console-server.ts";
 import { addConsoleOptions, readConsoleOptions, UsageError } from "./options.ts";
 
-/** Runs `svc-console`. Resolves with the exit code: 0 stopped by a signal, 1 failed, 2 usage error. */
+/**
+ * Runs `svc-console`. Resolves to the exit code: 0 if it was stopped by a signal, 1 for a failure, 2 for a usage error.
+ */
 export async function main(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const command = addConsoleOptions(
     new Command("svc-console")
@@ -30,13 +32,13 @@ export async function main(args: readonly string[], process: NodeJS.Process): Pr
   }
 }
 
-/** Returns true for an error of the console's port, for which the command suggests another port. */
+/** Returns true for an error about the console's port. The command then suggests another port. */
 function isOfPort(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && (cause.code === "EADDRINUSE" || cause.code === "EACCES");
 }
 
-/** Resolves at the first request to stop. The next signal has its default effect. */
+/** Resolves at the first request to stop. After that, signals have their default effect. */
 function stopRequest(process: NodeJS.Process, withStdin: boolean): Promise<void> {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   return new Promise((resolve) => {

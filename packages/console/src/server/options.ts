@@ -10,7 +10,7 @@ export interface ConsoleOptions {
   readonly enginePort: number;
   readonly wsPort: number;
   readonly bridgePort: number;
-  /** False with `--no-otel`. */
+  /** False if `--no-otel` is given. */
   readonly otel: boolean;
   readonly otelServiceName: string;
   readonly enableFlow: boolean;
@@ -19,9 +19,12 @@ export interface ConsoleOptions {
   readonly allowedHosts: readonly string[];
   /** The engine's token, from `--token-file` or `SVC_TOKEN`. */
   readonly token: string | undefined;
-  /** Runs before each connection attempt to the engine. If it throws, the attempt fails. Default: no check. */
+  /**
+   * Called before each connection attempt to the engine. If it throws, the attempt fails. By default, nothing is
+   * checked.
+   */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
-  /** Each flag with the source of its value. For the token only the source. */
+  /** All flags, each with its value and the source of the value. For the token, only the source is shown. */
   readonly settings: readonly ConsoleSetting[];
 }
 
@@ -39,7 +42,7 @@ const DEFAULTS = {
 } as const;
 
 /**
- * Environment variables of flags (specification, Console configuration). A flag takes precedence over its variable. An
+ * Environment variables that set flags (specification, Console configuration). If both are given, the flag is used. An
  * empty variable is ignored.
  */
 const VARIABLES = {
@@ -104,20 +107,20 @@ export function addConsoleOptions(command: Command): Command {
     );
 }
 
-/** Addresses of a project's engine. */
+/** Addresses of the engine that belongs to a project. */
 export interface FoundEngine {
   readonly engineHost: string;
   readonly bridgePort: number;
   readonly enginePort?: number | undefined;
   readonly wsPort?: number | undefined;
   readonly token?: string | undefined;
-  /** Makes the engine prove that it belongs to the project. Rejects if another process listens there. */
+  /** Checks that the engine belongs to the project. Rejects if another process listens there. */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Reads the options from flags, then from environment variables, then from `found`. Throws UsageError for a variable
- * that is neither yes nor no and for an unreadable token file.
+ * Reads the options. For each option, the first source that has it is used: flags, environment variables, `found`.
+ * Throws UsageError for a boolean variable with another value than yes or no, and for a token file that cannot be read.
  */
 export function readConsoleOptions(
   command: Command,
@@ -145,7 +148,7 @@ export function readConsoleOptions(
           ? "project"
           : "default";
     const value = variable ?? ofProject ?? given[name];
-    // The setting shows the flag's own value: `--no-otel` is false while traces are sent.
+    // The setting shows the value of the flag itself. For example, `--no-otel` is false if traces are sent.
     const shown = (of: (typeof DEFAULTS)[Name]) => (flag.startsWith("--no-") ? !of : of);
     const environment = (VARIABLES as Partial<Record<keyof typeof DEFAULTS, string>>)[name] ?? null;
     settings.push({ flag, value: shown(value), source, default: shown(DEFAULTS[name]), env: environment });
@@ -189,7 +192,7 @@ export function readConsoleOptions(
       default: "",
       env: null,
     },
-    // Shows the source of the token, never the token.
+    // The source of the token is shown, but never the token.
     {
       flag: "--token-file",
       value:
@@ -216,7 +219,7 @@ function requireSendable({ engineHost, otelServiceName }: ConsoleOptions): void 
   }
 }
 
-/** The same format as in the engine. */
+/** Form of a token. It is the same as in the engine. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
 function readToken(file: string): string {

@@ -9,14 +9,14 @@ const POLL_INTERVAL_MS = 5_000;
 type Call = (functionId: string, input: Readonly<Record<string, unknown>>) => Promise<unknown>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** A function that lists the items of one of the engine's streams. */
+/** A function whose result replaces one of the engine's streams. */
 interface Listing {
   readonly functionId: string;
   /** Member of the result that holds the rows. */
   readonly member: string;
-  /** Member of a row that identifies it. */
+  /** Member of a row that has its id. */
   readonly key: string;
-  /** The rows lack `internal`, which the items of the stream have. */
+  /** True if the rows lack `internal`, which the items of the stream have. */
   readonly lacksInternal: boolean;
 }
 
@@ -33,8 +33,8 @@ const LISTINGS = new Map<string, Listing>([
 ]);
 
 /**
- * Serves the engine's lists of workers, functions and triggers by polling, for a token that may not join streams.
- * Rejects all other streams.
+ * Provides the engine's lists of workers, functions and triggers by polling. It is used for tokens that may not join
+ * streams. It rejects all other streams.
  */
 export class PolledTopics {
   readonly #call: Call;
@@ -44,7 +44,7 @@ export class PolledTopics {
     this.#call = call;
   }
 
-  /** Polls until the returned function is called. */
+  /** Polls a list for a listener, until the returned function is called. */
   join(stream: string, group: string, listener: TopicListener): () => void {
     const listing = group === "all" ? LISTINGS.get(stream) : undefined;
     if (listing === undefined) {
@@ -61,13 +61,13 @@ export class PolledTopics {
   }
 }
 
-/** One list, polled once for all its listeners and only while it has any. */
+/** One list. It is polled once for all its listeners, and only while it has listeners. */
 class PolledTopic {
   readonly #poll: () => Promise<readonly Row[]>;
   readonly #listeners = new Set<TopicListener>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
-  /** Passes the last poll's result to a listener. */
+  /** Passes the result of the last poll to a listener. */
   #outcome: ((listener: TopicListener) => void) | undefined;
 
   constructor(poll: () => Promise<readonly Row[]>) {
@@ -75,7 +75,7 @@ class PolledTopic {
   }
 
   add(listener: TopicListener): () => void {
-    // A separate entry, so that a listener can be added twice.
+    // A copy is stored, so that the same listener can be added twice.
     const entry: TopicListener = { ...listener };
     this.#listeners.add(entry);
     if (this.#outcome === undefined) {

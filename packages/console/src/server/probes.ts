@@ -18,7 +18,9 @@ export interface ProbeTargets {
   readonly console: () => string;
 }
 
-/** Checks the reachability of each port of the engine separately, every ten seconds and on request. */
+/**
+ * Checks whether the ports of the engine can be reached, each separately. It does so every ten seconds and on request.
+ */
 export class Probes {
   readonly #targets: ProbeTargets;
   readonly #lastOkMs = new Map<Probe["name"], number>();
@@ -32,7 +34,7 @@ export class Probes {
     this.#timer.unref();
   }
 
-  /** Returns the last results, and waits for the first ones. */
+  /** Returns the latest results. If there are none yet, waits for the first ones. */
   latest(): Promise<readonly Probe[]> {
     return this.#found === undefined ? this.run() : Promise.resolve(this.#found);
   }
@@ -68,7 +70,7 @@ export class Probes {
   }
 }
 
-/** Requests `/healthz`, which only an engine answers like this. */
+/** Requests `/healthz`. Its response shows whether the program is an engine. */
 function probeHttp(engine: EngineHttp): Promise<Finding> {
   const startedMs = performance.now();
   return new Promise((resolve) => {
@@ -109,8 +111,8 @@ function isHealth(body: string): boolean {
 }
 
 /**
- * Checks that something accepts connections and that the console is connected, because another program may listen
- * there.
+ * Checks that the port accepts connections, and that the console is connected to it. The second check is needed because
+ * another program may listen on the port.
  */
 async function probePort(url: string, link: EngineLink, port: "bridge" | "realtime"): Promise<Finding> {
   const { hostname, port: number } = new URL(url);

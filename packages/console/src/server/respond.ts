@@ -9,7 +9,7 @@ export const JSON_HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** Sends `{"ok":true,"data":...}`. `data` is JSON text and is copied unchanged. */
+/** Sends `{"ok":true,"data":...}`. `data` is JSON text, which is inserted unchanged. */
 export function sendData(response: ServerResponse, data: string): void {
   response.writeHead(200, JSON_HEADERS).end(`{"ok":true,"data":${data}}`);
 }
@@ -24,7 +24,8 @@ export function sendError(
     response.destroy();
     return;
   }
-  // An unread rest of the body must not be parsed as the next request.
+  // If a part of the body was not read, the connection is closed. Otherwise that part would be parsed as the next
+  // request.
   const ending = response.req.complete ? {} : { connection: "close" };
   response.writeHead(status, { ...JSON_HEADERS, ...ending, ...headers }).end(JSON.stringify({ ok: false, error }));
 }

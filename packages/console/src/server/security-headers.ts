@@ -1,4 +1,7 @@
-/** Headers of all responses: no other page may load them, guess their type, or show them in a frame. */
+/**
+ * Headers of all responses. They prevent three things: that other pages load a response, that browsers guess its type,
+ * and that it is shown in a frame.
+ */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -7,7 +10,7 @@ export const SECURITY_HEADERS = {
   "x-frame-options": "DENY",
 } as const;
 
-/** Returns the Content-Security-Policy of the page. Styles need the nonce. */
+/** Returns the Content-Security-Policy of the page. Style elements need the nonce. */
 export function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'self'",

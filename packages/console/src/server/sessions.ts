@@ -3,14 +3,16 @@ import { CallError } from "@svc-runtime/protocol";
 import type { EngineClient } from "./engine-client.ts";
 import { LoginLimits } from "./login-limits.ts";
 
-/** Idle timeout of a session, in milliseconds. */
+/** Time after which a session without requests expires, in milliseconds. */
 export const SESSION_IDLE_MS = 12 * 60 * 60 * 1000;
-/** Interval of the check for expired sessions. */
+/** Interval at which expired sessions are removed, in milliseconds. */
 const SWEEP_MS = 60_000;
-/** Maximum number of open sessions per token and in total. A login above the limit ends an older session. */
+/**
+ * Maximum number of open sessions per token. A login beyond this limit or beyond `MAX_SESSIONS` ends an older session.
+ */
 export const MAX_SESSIONS_OF_TOKEN = 20;
 export const MAX_SESSIONS = 100;
-/** Maximum concurrent checks of tokens that the console does not know yet. */
+/** Maximum number of concurrent checks of tokens that the console does not know. */
 const MAX_UNKNOWN_CHECKS = 4;
 const MAX_ACCEPTED_TOKENS = 1_000;
 const NOTE_EVERY_MS = 1_000;
@@ -18,7 +20,7 @@ const NOTE_EVERY_MS = 1_000;
 /** A logged-in user in one browser tab. */
 export interface Session {
   readonly client: EngineClient;
-  /** Runs `end` when the session ends; the returned function cancels that. */
+  /** Registers `end`, which is called when the session ends. Returns a function that removes it. */
   onEnd(end: () => void): () => void;
   /** Marks the session as used. */
   touch(): void;
@@ -30,7 +32,7 @@ interface OpenSession extends Session {
   usedAtMs: number;
 }
 
-/** Sessions of one token share their connections to the engine. */
+/** The connections to the engine that all sessions with the same token share. */
 interface Shared {
   readonly key: string;
   readonly client: EngineClient;
@@ -40,23 +42,26 @@ interface Shared {
 export interface SessionsParts {
   /** Connects to the engine with a token. */
   readonly connect: (token: string) => EngineClient;
-  /** The console's own token. Logins with it are not limited; the engine still checks it. */
+  /** The console's own token. Logins with it are not limited, but the engine still checks it. */
   readonly ownToken: string | undefined;
   readonly now: () => number;
   /** Writes a line for the user who runs the console. */
   readonly note: (line: string) => void;
 }
 
-/** All sessions of the console. They are only in memory, so a restart ends all of them. */
+/** All sessions of the console. They are stored in memory only, so a restart of the console ends them. */
 export class Sessions {
   readonly #parts: SessionsParts;
   readonly #openSessions = new Map<string, OpenSession>();
   readonly #shared = new Map<string, Shared>();
   readonly #timer: NodeJS.Timeout;
   readonly #limits: LoginLimits;
-  /** Hashes of tokens that the engine accepted before, and of the console's own. Failed logins with other tokens do not keep them out. */
+  /**
+   * Hashes of the tokens that the engine has accepted, and of the console's own token. Failed logins with other tokens
+   * do not prevent logins with these.
+   */
   readonly #accepted = new Set<string>();
-  /** Running checks, by the hash of the token. */
+  /** Checks that are running, by the hash of the token. */
   readonly #checks = new Map<string, Promise<Shared>>();
   #unknownChecks = 0;
   #notedAtMs = Number.NEGATIVE_INFINITY;
@@ -72,13 +77,13 @@ export class Sessions {
 
   /**
    * Logs in with a token of the engine, from an IP address. Returns the token of a new session, which the page sends
-   * with each request. Rejects with CallError: `AUTH_ERROR` if the engine rejects the token, `disconnected` if the
-   * engine cannot be reached, `overloaded` if too many tokens are being checked. Rejects with TooManyAttempts after too
-   * many failures.
+   * with each request. Rejects with CallError in three cases: `AUTH_ERROR` if the engine rejects the token;
+   * `disconnected` if the engine cannot be reached; `overloaded` if too many tokens are being checked. Rejects with
+   * TooManyAttempts after too many failures.
    */
   async login(token: string, from: string): Promise<string> {
     this.#sweep();
-    // A hash, because the time of a map lookup depends on its keys.
+    // A hash is used as the key, because the time of a map lookup could reveal parts of a token.
     const key = keyOf(token);
     const shared = this.#shared.get(key);
     if (shared !== undefined && shared.client.link.port("bridge").state === "connected") return this.#open(shared);
@@ -164,7 +169,7 @@ export class Sessions {
     }
     const shared: Shared = { key, client, sessions: new Set() };
     this.#shared.set(key, shared);
-    // If the token is revoked, its sessions lose all rights.
+    // If the token is revoked, all its sessions end.
     client.link.onState(() => {
       if (!client.link.isRefused) return;
       this.#accepted.delete(key);
@@ -205,8 +210,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the sessions of the token with the most sessions, so that many logins with one token do not end sessions of
-   * another.
+   * Returns the sessions of the token that has the most sessions. One of them is ended when there are too many, so that
+   * many logins with one token do not end sessions of other tokens.
    */
   #sessionsOfLargest(): readonly string[] {
     const most = Math.max(...[...this.#shared.values()].map(({ sessions }) => sessions.size));
@@ -230,7 +235,7 @@ export class Sessions {
     for (const [key, session] of [...this.#openSessions]) if (this.#hasEnded(session)) this.end(key);
   }
 
-  /** Writes at most one line a second. */
+  /** Writes a line about failed logins, at most once per second. */
   #noteFailure(from: string): void {
     const nowMs = this.#parts.now();
     if (nowMs - this.#notedAtMs < NOTE_EVERY_MS) {
@@ -249,7 +254,7 @@ function isRejection(error: unknown): boolean {
   return CallError.is(error) && error.code === "AUTH_ERROR";
 }
 
-/** Returns the hash of a token, for lookups in constant time. */
+/** Returns the hash of a token. Lookups by it do not reveal the token through their duration. */
 function keyOf(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
 }

@@ -9,7 +9,7 @@ import { updateCatalogue } from "./labels/catalogue.ts";
 import { live } from "./lib/live-connection.ts";
 import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
-// Imported here so that it is in the entry chunk, and not in the chunk of each page that uses it.
+// The search box is imported here, so that it is in the entry chunk and not in the chunk of each page that uses it.
 import "./ui/search-box.tsx";
 
 const LoginPage = lazy(() => import("./app/login-page.tsx"));
@@ -18,13 +18,17 @@ const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } },
 });
 
-// Radix adds a style element while a dialog is open. Its helper library reads the element's CSP nonce from this
-// variable.
+// Radix adds a style element while a dialog is open. The library that does this reads the nonce (which the CSP
+// requires) from this variable.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;
 
-/** Starts the console. Not used without a token, because the server would reject all of its requests. */
+/**
+ * Returns the console's application. It must not be started without a token, because the server would reject all
+ * requests.
+ */
 function start(): ReactNode {
-  // The generation changes when the engine is connected again or is another one. Fetched data may then be out of date.
+  // The generation changes when the engine reconnects or has restarted. Data that was fetched before may then be out of
+  // date.
   let generation = 0;
   live.onState(() => {
     const next = live.getState().generation;
@@ -41,7 +45,7 @@ function start(): ReactNode {
   );
 }
 
-// Labels are read once, at the start, so another language needs a reload of the page.
+// Labels are read only when the code is loaded, so another language needs a reload of the page.
 void updateCatalogue().then((isChanged) => isChanged && location.reload());
 
 const place = document.getElementById("root");

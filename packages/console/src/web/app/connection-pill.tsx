@@ -21,7 +21,7 @@ const LOOKS: Readonly<
   offline: { label: t`Offline`, className: "bg-danger-soft text-danger", icon: WifiOff },
 };
 
-/** The engine accepts calls but rejects live updates for this token. */
+/** Shown if the engine accepts calls but rejects live updates for this token. */
 const WITHOUT_UPDATES = { label: t`Live updates off`, className: "bg-info-soft text-info", icon: RefreshCw };
 const WITHOUT_UPDATES_TEXT = t`Live updates need the engine's own token. Lists are refreshed every 5 s.`;
 
@@ -46,7 +46,7 @@ export function ConnectionPill() {
   );
 }
 
-/** Shows why and since when the page is not live, and a button to retry. The page keeps its content. */
+/** Shows why the page is not live and since when, with a button to retry. The content of the page stays visible. */
 export function ConnectionBar() {
   const state = useLiveState();
   const now = useNow();
@@ -80,7 +80,7 @@ export function ConnectionBar() {
   );
 }
 
-/** Once closed, it stays closed until the page is reloaded: no action is needed. */
+/** A notice that the user can close. It then stays closed until the page is reloaded, because no action is needed. */
 function NoUpdatesNotice() {
   const [isClosed, setClosed] = useState(wasNoticeClosed);
   if (isClosed) return null;
@@ -102,7 +102,7 @@ let wasNoticeClosed = false;
 
 const RESTART_SHOWN_MS = 60_000;
 
-/** Reports a restart of the engine, after which all data was fetched again. */
+/** Reports that the engine has restarted, and that all data was fetched again. */
 function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; readonly now: number }) {
   const zone = useZone();
   const [closedAtMs, setClosed] = useState<number>();

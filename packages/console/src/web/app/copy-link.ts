@@ -5,7 +5,10 @@ import { copyText } from "../lib/clipboard.ts";
 import { absoluteSearch, type RangeSearch, shownRange } from "../lib/time-range.ts";
 import { toast } from "../ui/toasts.tsx";
 
-/** Copies the address of this view with its rolling time range resolved, so that the link shows the same data later. */
+/**
+ * Returns a function that copies the address of this view. A rolling time range is replaced by its current start and
+ * end, so that the link shows the same data later.
+ */
 export function useCopyLink(): () => void {
   const router = useRouter();
   return useCallback(() => {

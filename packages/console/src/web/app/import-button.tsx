@@ -12,8 +12,8 @@ import { keepToast, toast } from "../ui/toasts.tsx";
 import { useWriteRefusal } from "./use-hello.tsx";
 
 /**
- * Imports traces and log entries from a file into the engine, and shows them. The engine stores them, not the browser,
- * so that all pages, queries and limits apply to them.
+ * Button that imports traces and log entries from a file, and shows them. They are stored in the engine and not in the
+ * browser, so that all pages, queries and limits apply to them.
  */
 export default function ImportButton({ isShort = false }: { readonly isShort?: boolean }) {
   const refusal = useWriteRefusal(useLiveState().phase);

@@ -5,7 +5,7 @@ import { logIn, sessionHasEnded } from "../lib/page-token.ts";
 import { Button } from "../ui/button.tsx";
 import { usePreferences } from "./preferences.ts";
 
-/** Login form for a token of the engine. Replaces every page until the user has logged in. */
+/** Login form for a token of the engine. It replaces all pages until the user has logged in. */
 export default function LoginPage() {
   // Applies the theme.
   usePreferences();
@@ -27,7 +27,7 @@ export default function LoginPage() {
     }
     setPending(true);
     void logIn(token).then((why) => {
-      // Keeps the pending state until the page reloads.
+      // After a successful login, the state stays pending until the page reloads.
       if (why === "") return;
       setPending(false);
       setProblem(t`The login failed: ${why}.`);

@@ -21,7 +21,7 @@ export interface NavItem {
   readonly to: string;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** Second key of the shortcut, after `g`. */
+  /** Key that opens the page after the key `g`. */
   readonly key: string;
 }
 

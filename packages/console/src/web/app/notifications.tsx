@@ -24,7 +24,10 @@ const POLL_MS = 15_000;
 const MAX_EVENTS = 50;
 const MAX_COUNT = 99;
 
-/** A bell with the number of unread notifications: alerts that began or ceased to fire. Which are read is stored in this browser. */
+/**
+ * A bell with the number of unread notifications, which are alerts that began or ceased to fire. This browser stores
+ * which notifications are read.
+ */
 export default function Notifications() {
   const { data, error } = usePolledCall<{ readonly events: readonly AlertEvent[] }>(
     "engine::alerts::history",
@@ -83,7 +86,7 @@ export default function Notifications() {
   );
 }
 
-/** `events` is undefined before the first answer. */
+/** List of notifications. `events` is undefined until the first result arrives. */
 export function NotificationList({
   events,
   problem,

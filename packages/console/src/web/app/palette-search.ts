@@ -11,20 +11,20 @@ import type { TraceSummary } from "../model/trace-types.ts";
 export interface Hit {
   readonly href: string;
   readonly label: string;
-  /** Additional information next to the label. */
+  /** Additional information that is shown next to the label. */
   readonly note?: string | undefined;
 }
 
 export interface HitGroup {
   readonly heading: string;
   readonly hits: readonly Hit[];
-  /** Why this search failed. */
+  /** Reason why this search failed. */
   readonly problem?: string | undefined;
 }
 
 const WAIT_MS = 150;
 const MAX_HITS = 6;
-/** Maximum scopes in which keys are searched by prefix. */
+/** Maximum number of scopes in which keys are searched by prefix. */
 const MAX_SCOPES = 8;
 
 const segment = encodeURIComponent;
@@ -125,7 +125,7 @@ const SEARCHES: readonly Search[] = [
   },
 ];
 
-/** Describes the outcome as the Traces page does. */
+/** Returns the outcome of a trace, in the words of the Traces page. */
 function traceNote({ trace_id, status, duration_ms, async_work }: TraceSummary): string {
   const parts = [
     { ok: "OK", error: t`Error`, pending: t`Pending` }[status],
@@ -168,7 +168,10 @@ async function findState(text: string, signal: AbortSignal): Promise<readonly Hi
   ];
 }
 
-/** Searches the engine for the text, each kind separately, so that a failed search does not hide other results. */
+/**
+ * Searches the engine for the text. Each kind is a separate search, so that a failed search does not hide the results
+ * of others.
+ */
 export function usePaletteSearch(text: string): {
   readonly groups: readonly HitGroup[];
   readonly isSearching: boolean;

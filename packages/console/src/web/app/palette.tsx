@@ -34,9 +34,10 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const { sections, isSearching } = useSections(text);
   const choices = sections.flatMap((section) => section.choices);
   const values = choices.map(({ value }) => value);
-  /** The text for which Enter was pressed before there were results. */
+  /** Text for which the user pressed Enter before there were results. */
   const [entered, setEntered] = useState<string>();
-  // The selected item may disappear with the next letter, and results arrive after typing.
+  // The item that the user pointed at may disappear with the next letter. Then the first item is active, also when
+  // results arrive later.
   const active = values.includes(pointed) ? pointed : (values[0] ?? "");
   const choose = (choice: Choice): void => {
     chosen.current = choice;
@@ -55,7 +56,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
         <Dialog.Overlay className="fixed inset-0 z-40 bg-black/40" />
         <DialogContent
           aria-describedby={undefined}
-          // Run after closing, because a choice may move the focus, which an open dialog traps.
+          // The choice runs after the dialog has closed. It may move the focus, and an open dialog does not let the
+          // focus leave.
           onClosed={() => chosen.current?.run()}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-50 w-[min(40rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line bg-surface shadow-pop"
         >
@@ -68,7 +70,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             onValueChange={setPointed}
             onKeyDown={(event) => {
               if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
-              // The list selects an item shortly after rendering and ignores Enter until then.
+              // The choice is looked up here, because the list itself ignores Enter until it has selected an item
+              // shortly after rendering.
               const choice = choices.find(({ value }) => value === active);
               if (choice === undefined && !isSearching) return;
               event.preventDefault();
@@ -107,7 +110,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Returns everything that matches the text, in display order. */
+/** Returns all entries that match the text, in the order in which they are shown. */
 function useSections(text: string): { readonly sections: readonly Section[]; readonly isSearching: boolean } {
   const router = useRouter();
   const hello = useHello();
@@ -163,12 +166,15 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
   };
 }
 
-/** Excludes pages, which have their own entries, and shortcuts that only close or move. */
+/**
+ * Returns true for commands of the palette. Shortcuts that open pages are excluded, because pages have entries of their
+ * own. Shortcuts that only close or move something are excluded too.
+ */
 function isCommand({ keys }: Hotkey): boolean {
   return keys !== "never" && keys !== "Escape" && keys !== "mod+k" && !keys.startsWith("g ");
 }
 
-/** Returns the icon of the matching page. */
+/** Returns the icon of the page with this heading. */
 function iconOf(heading: string): LucideIcon {
   return navItems.find(({ label }) => label === heading || label === `${heading}s`)?.icon ?? CornerDownRight;
 }

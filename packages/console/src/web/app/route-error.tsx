@@ -3,7 +3,7 @@ import { t } from "../labels/translate.ts";
 import { ApiFailure, hello } from "../lib/api.ts";
 import { ErrorState } from "../ui/data-region.tsx";
 
-/** Messages of browsers for code that failed to load. */
+/** Matches the messages with which browsers report that code failed to load. */
 const NOT_LOADED = /dynamically imported module|importing a module script failed|error loading dynamically/i;
 
 export class LoadFailure extends Error {
@@ -13,14 +13,14 @@ export class LoadFailure extends Error {
   }
 }
 
-/** Shown instead of a page that failed. */
+/** Error message that is shown instead of a page that failed. */
 export function RouteError({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
   const [stillFailing, setStillFailing] = useState<Error>();
   const failure = error instanceof Error ? error : new Error(String(error));
   if (!(failure instanceof LoadFailure) && !NOT_LOADED.test(failure.message))
     return <ErrorState error={failure} retry={reset} />;
-  // Browsers cache a failed module, and a restarted console has other files. So the page reloads, but only once the
-  // console responds.
+  // The page is reloaded, because browsers cache a failed module, and because a restarted console has other files. It
+  // is reloaded only when the console responds.
   const retry = (): void => {
     void hello().then(
       () => location.reload(),

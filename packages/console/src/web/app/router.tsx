@@ -30,7 +30,7 @@ function page<const Path extends string, Name extends PageName>(
     getParentRoute: () => root,
     path,
     validateSearch: (raw: Record<string, unknown>) => readSearch(name, raw),
-    // Wraps the error, because the router would reload the page for the browser's own error, even if the console does
+    // The error is wrapped because the router reloads the page for the browser's own error, even if the console does
     // not respond.
     component: lazyRouteComponent(() => load().catch((cause: unknown) => Promise.reject(new LoadFailure(cause)))),
     errorComponent: RouteError,

@@ -23,7 +23,7 @@ import { useWriteRefusal } from "./use-hello.tsx";
 const MAX_VIEWS = 50;
 
 interface SavedView extends Named {
-  /** The query of the address with its question mark. Empty without a query. */
+  /** Query of the address, including its question mark. Empty if there is no query. */
   readonly query: string;
   readonly saved_at_ms: number;
 }

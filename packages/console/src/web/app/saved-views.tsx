@@ -5,7 +5,10 @@ import { Button } from "../ui/button.tsx";
 
 const SavedViewsDialog = lazy(() => import("./saved-views-dialog.tsx"));
 
-/** Saved filters and display options of a page: saves the current address or opens a saved one. */
+/**
+ * Menu of saved views. A view has the filters and display options of a page. The menu saves the current address as a
+ * view, or opens a saved view.
+ */
 export function SavedViews({ page }: { readonly page: "traces" | "logs" }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 
 z.config({ jitless: true });
 
-// Query parameters of each page. An invalid parameter is dropped with a notice, so that the page never stays blank.
+// Schemas of the query parameters of each page. An invalid parameter is dropped and a notice is shown, so that an
+// invalid address never leaves the page blank.
 
 const text = z.optional(z.string().check(z.maxLength(1_000)));
 const flag = z.optional(z.boolean());
@@ -21,7 +22,7 @@ export const searchSchemas = {
     system: flag,
     tab: text,
     inv: text,
-    /** The call that `inv` replayed, for the comparison of the two. */
+    /** Id of the call that `inv` replayed. Both calls are compared. */
     original: text,
     status: text,
     source: text,
@@ -31,7 +32,7 @@ export const searchSchemas = {
     type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])),
     system: flag,
   }),
-  // The engine lists items in the order of their keys, so there is no sort.
+  // There is no sort parameter, because the engine lists items only in the order of their keys.
   states: z.object({
     q: text,
     gq: text,
@@ -58,7 +59,7 @@ export const searchSchemas = {
   traces: z.object({
     q: text,
     status: z.optional(z.enum(["ok", "error", "pending"])),
-    /** Only traces with a failed span, whatever the status of the root span. */
+    /** Shows only traces with a failed span, even if the status of the root span is ok. */
     failed: flag,
     service: text,
     fn: text,
@@ -78,14 +79,18 @@ export const searchSchemas = {
     view: z.optional(z.enum(["waterfall", "flame", "services", "map"])),
     tab: text,
     compare: text,
-    /** Filter of the spans of one trace: words, errors only, minimum duration in milliseconds, service. */
+    /**
+     * Filters of the spans of one trace: words (`span`), failed spans only (`errors`), minimum duration in milliseconds
+     * (`least`), and the service.
+     */
     span: text,
     errors: flag,
     least: number,
     part: text,
     critical: flag,
     /**
-     * Display of one trace: rows of the breakdown, colours of the flame graph, the list of the map, kind of difference.
+     * Display options of a trace: rows of the service breakdown, colours of the flame graph, whether the map is shown
+     * as a list, and kind of difference in a comparison.
      */
     rows: z.optional(z.enum(["operation"])),
     colors: z.optional(z.enum(["status", "self"])),
@@ -109,7 +114,7 @@ export const searchSchemas = {
     wrap: flag,
     cols: list,
     tab: z.optional(z.enum(["around"])),
-    /** Disabled filters, in the filter grammar. */
+    /** Filters that are switched off, in the filter syntax. */
     off: list,
   }),
   flow: z.object({
@@ -120,9 +125,9 @@ export const searchSchemas = {
     system: flag,
     dir: z.optional(z.enum(["lr", "tb"])),
     view: z.optional(z.enum(["list"])),
-    /** Layers shown beside the functions. Undefined: all. */
+    /** Layers that are shown besides functions. Undefined means all layers. */
     layers: z.optional(z.array(z.enum(["triggers", "state", "streams", "queues", "events", "calls"]))),
-    /** Prefixes of function groups that are collapsed to one node. */
+    /** Groups of functions that are collapsed into one node. */
     closed: list,
   }),
   nodes: z.object({ q: text }),
@@ -136,7 +141,7 @@ let dropped: readonly string[] = [];
 let droppedOf: PageName | undefined;
 const listeners = new Set<() => void>();
 
-/** The dropped parameters of the current address. */
+/** Parameters of the current address that were dropped. */
 export const droppedParams = {
   get: (): readonly string[] => dropped,
   listen: (listener: () => void): (() => void) => {
@@ -156,7 +161,7 @@ function set(next: readonly string[]): void {
   });
 }
 
-/** Returns the valid parameters. */
+/** Returns the parameters that are valid. Reports the others as dropped. */
 export function readSearch<Name extends PageName>(name: Name, raw: Readonly<Record<string, unknown>>): SearchOf<Name> {
   const { shape } = searchSchemas[name];
   const kept: Record<string, unknown> = {};
@@ -165,20 +170,20 @@ export function readSearch<Name extends PageName>(name: Name, raw: Readonly<Reco
     if (value === undefined) continue;
     const schema = Object.hasOwn(shape, key) ? (shape as Readonly<Record<string, z.ZodMiniType>>)[key] : undefined;
     const parsed = schema === undefined ? undefined : fitting(schema, value);
-    // Set to undefined, because the router would keep the value of the address otherwise.
+    // Invalid parameters are set to undefined, because the router would otherwise keep the value of the address.
     kept[key] = parsed;
     if (parsed === undefined) rejected.push(key);
   }
-  // The router removes dropped parameters from the address and reads it again, so the notice stays until the page
-  // changes.
+  // The router removes dropped parameters from the address and then reads it again, without any dropped ones. So the
+  // notice stays until another page is opened.
   if (rejected.length > 0 || name !== droppedOf) set(rejected);
   droppedOf = name;
   return kept as SearchOf<Name>;
 }
 
 /**
- * Converts the value to the schema's type. The router reads `1234` as a number even for a text parameter, and a single
- * value not as a list.
+ * Converts the value to the type in the schema. It is needed because the router reads `1234` as a number even for a
+ * text, and does not read a single value as a list.
  */
 function fitting(schema: z.ZodMiniType, value: unknown): unknown {
   const isScalar = (each: unknown): boolean => ["string", "number", "boolean"].includes(typeof each);

@@ -22,7 +22,7 @@ import { useHello } from "./use-hello.tsx";
 
 const loadPalette = () => import("./palette.tsx");
 const Palette = lazy(loadPalette);
-/** Delay until the page itself is loaded, in milliseconds. */
+/** Delay before the palette and the notifications are loaded, in milliseconds. The page itself is loaded by then. */
 const LATER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
 const loadNotifications = () => import("./notifications.tsx");
@@ -35,18 +35,18 @@ export function Shell() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isDisplayOpen, setDisplayOpen] = useState(false);
   const [hasNotifications, setHasNotifications] = useState(false);
-  /** Path of the page on which the menu was opened; another page closes it. */
+  /** Path of the page on which the menu was opened. The menu closes when another page is opened. */
   const [drawerPath, setDrawerPath] = useState<string>();
   const isDrawer = useIsNarrow(640);
   const { sidebarOpen, density } = usePreferences();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const isDrawerOpen = drawerPath === path;
   const setDrawerOpen = (isOpen: boolean): void => setDrawerPath(isOpen ? path : undefined);
-  // Loads the palette early, so that text typed right after its shortcut is not lost.
+  // The palette is loaded before it is opened, so that text that is typed right after the shortcut is not lost.
   useEffect(() => {
-    // If the console does not respond, the code is loaded when the palette opens.
+    // If this load fails because the console does not respond, the code is loaded when the palette opens.
     const timer = setTimeout(() => {
-      // Shown once its code is loaded: a failure to load it must not replace the page.
+      // The bell is shown only when its code is loaded, because a failed load must not replace the page by an error.
       loadNotifications().then(
         () => setHasNotifications(true),
         () => undefined,
@@ -94,7 +94,7 @@ export function Shell() {
         {(!isDrawer || isDrawerOpen) && (
           <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />
         )}
-        {/* A density change renders the page again, because its lists depend on the row height. */}
+        {/* A change of the density renders the page again, because lists depend on the height of their rows. */}
         <main key={density} id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
           <Outlet />
         </main>

@@ -8,7 +8,10 @@ export function useHello(): Hello | undefined {
   return useQuery({ queryKey: ["hello"], queryFn: hello, staleTime: Number.POSITIVE_INFINITY }).data;
 }
 
-/** Returns why changes are not possible now, for `disabledReason`, or undefined if they are. */
+/**
+ * Returns the reason why changes are not possible now. Returns undefined if they are possible. It is used as
+ * `disabledReason`.
+ */
 export function useWriteRefusal(phase: string): string | undefined {
   const facts = useHello();
   if (facts?.read_only === true) return t`This console is read-only: it was started with --read-only`;

@@ -8,8 +8,8 @@ const LABELS_KEY = "svc.labels";
 /** Maximum wait for a catalogue, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-// The catalogue is read from the browser's storage, because labels are also in constants, which exist before an answer
-// of the server can arrive. Tests run without storage.
+// Translations come from the browser's storage and not from the server, because some labels are constants. Constants
+// are evaluated when the code is loaded, before a response of the server can arrive. Tests run without storage.
 const storage: Storage | undefined = globalThis.localStorage;
 const stored = storage?.getItem(LABELS_KEY) ?? undefined;
 const translations = parse(stored);
@@ -18,7 +18,10 @@ export const language = translations === undefined ? ENGLISH : (storage?.getItem
 /** Translations by the keys of `t` and `plural`. Undefined in English. */
 export const catalogue = translations === undefined ? undefined : byKey(translations);
 
-/** Language that the address asks for with `?lang=`. The parameter is removed, because it belongs to no page. */
+/**
+ * Language that the address requests with `?lang=`. The parameter is then removed from the address, because no page
+ * uses it.
+ */
 const asked = takeParameter();
 
 function takeParameter(): string | undefined {
@@ -31,7 +34,7 @@ function takeParameter(): string | undefined {
   return value;
 }
 
-/** Returns undefined if the text is not a catalogue. */
+/** Parses stored translations. Returns undefined if the text is not a catalogue. */
 function parse(text: string | undefined): Translations | undefined {
   try {
     const found: unknown = JSON.parse(text ?? "null");
@@ -45,7 +48,10 @@ function parse(text: string | undefined): Translations | undefined {
   }
 }
 
-/** Returns the translations with numbers in place of the names of values, as in the keys of `t` and `plural`. */
+/**
+ * Returns the translations with numbered placeholders (`{0}`) instead of named ones (`{count}`). The keys of `t` and
+ * `plural` have numbered placeholders, because a template does not know the names of its values.
+ */
 function byKey(named: Translations): ReadonlyMap<string, Translation> {
   return new Map(
     Object.entries(named).map(([key, translation]) => {
@@ -63,8 +69,8 @@ function byKey(named: Translations): ReadonlyMap<string, Translation> {
 }
 
 /**
- * Stores the current catalogue of the language that is asked for, or else of the one that is used. Resolves to true if
- * it differs from the one in use, so the page has to be loaded again.
+ * Fetches the current translations of the requested language, or of the page's language if none is requested, and
+ * stores them. Resolves to true if they differ from those in use. The page must then be reloaded.
  */
 export async function updateCatalogue(): Promise<boolean> {
   document.documentElement.lang = language;
@@ -75,7 +81,7 @@ export async function updateCatalogue(): Promise<boolean> {
   }
   if (!/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(wanted)) return false;
   try {
-    // Throws if the tag is invalid.
+    // The constructor throws if the tag is invalid.
     new Intl.PluralRules(wanted);
     const response = await fetch(`/labels/${wanted}.json`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = await response.text();
@@ -84,7 +90,7 @@ export async function updateCatalogue(): Promise<boolean> {
     storage?.setItem(LABELS_KEY, text);
     return true;
   } catch {
-    // The page stays in the language that it has.
+    // After a failure, the page stays in its present language.
     return false;
   }
 }

@@ -2,7 +2,10 @@ import { catalogue, language } from "./catalogue.ts";
 
 const rules = new Intl.PluralRules(language);
 
-/** Returns the key of a template in the catalogue: its text with `{0}`, `{1}` and so on for the values. */
+/**
+ * Returns the key of a template in the catalogue: the text of the template with `{0}`, `{1}` and so on in place of its
+ * values.
+ */
 function keyOf(parts: readonly string[]): string {
   return parts.reduce((key, part, at) => `${key}{${at - 1}}${part}`);
 }
@@ -12,7 +15,10 @@ function formatted(value: number): string {
   return value.toLocaleString("en-GB");
 }
 
-/** Returns the pieces of a text, with the values in place of `{0}`, `{1}` and so on. Numbers are formatted. */
+/**
+ * Returns the pieces of a text. The placeholders `{0}`, `{1}` and so on are replaced by the values. Numbers are
+ * formatted.
+ */
 function fill<Value>(text: string, values: readonly Value[]): (string | Value | undefined)[] {
   return text.split(/\{(\d+)\}/).map((piece, at) => {
     if (at % 2 === 0) return piece;
@@ -29,16 +35,17 @@ export function translated<Value>(parts: readonly string[], values: readonly Val
 }
 
 /**
- * Returns a text in the language of the page. Tag of a template, whose English text is the key in the catalogue. Numbers
- * are formatted; write `String(port)` for those that are names.
+ * Returns a text in the language of the page. It is a template tag. The English text of the template is the key in the
+ * catalogue. Numbers are formatted. A number that must not be formatted, for example a port, is passed as
+ * `String(port)`.
  */
 export function t(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return translated(parts, values).join("");
 }
 
 /**
- * Returns a text for a count in the language of the page: `#` is the count, `{0}` and so on are `values`. The English
- * text for all counts but 1 is the key in the catalogue.
+ * Returns a text for a count in the language of the page. In the text, `#` is the count, and `{0}` and so on are the
+ * `values`. The key in the catalogue is `other`, the English text for all counts except 1.
  */
 export function plural(count: number, one: string, other: string, ...values: readonly (string | number)[]): string {
   const translation = catalogue?.get(other);

@@ -4,12 +4,12 @@ import { t } from "../labels/translate.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 import { workerHistory } from "./worker-history.ts";
 
-/** Failure of a request. `code` is the engine's error code, or `network` if the console's server is not reachable. */
+/** Failure of a request. `code` is the engine's error code, or `network` if the console's server cannot be reached. */
 export class ApiFailure extends Error {
   readonly code: string;
   readonly details: ApiError["details"];
   readonly traceId: string | undefined;
-  /** Readable name of the request. */
+  /** Name of the request, for messages. */
   readonly what: string;
 
   constructor(what: string, error: ApiError) {
@@ -28,8 +28,8 @@ export interface CallOptions {
 }
 
 /**
- * Calls one of the engine's own functions. Numbers beyond 2^53 are rounded; use `callText` for values of users. Rejects
- * with ApiFailure.
+ * Calls one of the engine's own functions. Numbers above 2^53 are rounded. For values of users, use `callText`, which
+ * does not round. Rejects with ApiFailure.
  */
 export async function call<Result>(
   functionId: string,
@@ -48,13 +48,13 @@ export async function callText(functionId: string, payloadJson: string, options:
   await requireProvider(functionId);
   const text = await postText("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
   dataOf(functionId, text);
-  // The server writes `{"ok":true,"data":...}`.
+  // Removes what the server writes around the result: `{"ok":true,"data":...}`.
   return text.slice('{"ok":true,"data":'.length, -1);
 }
 
 /**
- * Sends several calls as one request. Yields the answer of each as soon as it arrives, with its position. Rejects with
- * ApiFailure if the request fails as a whole.
+ * Sends several calls in one request. Yields each result with the position of its call, as soon as it arrives. Rejects
+ * with ApiFailure if the request as a whole fails.
  */
 export async function* answersOfCalls(
   calls: readonly { readonly functionId: string; readonly payload: unknown }[],
@@ -88,7 +88,7 @@ export function probes(): Promise<readonly Probe[]> {
   return get<readonly Probe[]>("/api/probes");
 }
 
-/** Lets the console's server check all addresses now. */
+/** Makes the console's server check all addresses now. */
 export async function probeNow(): Promise<readonly Probe[]> {
   return dataOf<readonly Probe[]>("/api/probes", await postText("/api/probes", "{}", "/api/probes", undefined));
 }
@@ -105,8 +105,8 @@ export async function sendHttp(
 }
 
 /**
- * Returns the complete lines of an export (`engine::logs::export`, `engine::traces::export`). Null if the engine has
- * nothing to export. Rejects if the export is aborted.
+ * Returns the complete lines of an export (`engine::logs::export`, `engine::traces::export`). Returns null if the
+ * engine has nothing to export. Rejects if the export is aborted.
  */
 export async function exportLines(
   functionId: string,
@@ -162,8 +162,8 @@ export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<In
 }
 
 /**
- * Rejects calls of functions that no worker provides. Pages poll modules that may not be configured; the request would
- * log an error in the browser and create a trace in the engine.
+ * Rejects if no worker or module provides the function. It is checked before the request, because pages poll modules
+ * that may not be configured. A failed request would log an error in the browser and create a trace in the engine.
  */
 export async function requireProvider(functionId: string): Promise<void> {
   if (await workerHistory.mayProvide(functionId)) return;
@@ -195,7 +195,8 @@ async function request(path: string, what: string, init: RequestInit): Promise<R
       endSession();
       return response;
     }
-    // Rejected before any effect: the console was restarted.
+    // The console was restarted and rejected the page's old token, before the request had any effect. So it is safe to
+    // send it again.
     return (await renewPageToken()) ? await send() : response;
   } catch (cause) {
     if ((cause as Error).name === "AbortError") throw cause;

@@ -1,4 +1,4 @@
-/** Returns, for example, `≥14` if only some traces were read. */
+/** Formats a count. If only some traces were read, it is a lower bound, for example `≥14`. */
 export function atLeast(count: number, isPart: boolean): string {
   return `${isPart ? "≥" : ""}${count.toLocaleString("en-GB")}`;
 }

@@ -1,13 +1,13 @@
 import { attributeKey, engineFilterOf, type FieldTerm, type FilterOp } from "@svc-runtime/protocol/query";
 
-/** Formats `k:op:v` for the address (`attr=`). Colons in the key are percent-encoded. */
+/** Returns a filter in the form `key:op:value` for the address (`attr=`). Colons in the key are percent-encoded. */
 export function attrParam(term: FieldTerm): string {
   const name = attributeKey(term.field) ?? term.field;
   const { key, op, value } = { value: "", ...(engineFilterOf(term, name) ?? { key: name, op: term.op }) };
   return `${key.replaceAll("%", "%25").replaceAll(":", "%3A")}:${op}:${value}`;
 }
 
-/** Parses the output of `attrParam`. Returns undefined for anything else. */
+/** Parses a text that `attrParam` returned. Returns undefined for any other text. */
 export function termOfAttrParam(param: string): FieldTerm | undefined {
   const parts = /^([^:]+):(not_)?(equals|contains|like|exists|gte?|lte?):?(.*)$/su.exec(param);
   if (parts === null) return undefined;

@@ -3,7 +3,7 @@ import { MAX_CALLS } from "../../contract/max-calls.ts";
 import { t } from "../labels/translate.ts";
 import { ApiFailure, answersOfCalls, call, requireProvider } from "./api.ts";
 
-/** Calls within this time are one request, in milliseconds. */
+/** Time within which calls are collected into one request, in milliseconds. */
 const BATCH_MS = 10;
 
 interface Waiting {
@@ -17,8 +17,8 @@ interface Waiting {
 let waiting: Waiting[] = [];
 
 /**
- * Like `call`, for functions that change nothing: calls of the same time are sent as one request. Each has its result as
- * soon as it arrives.
+ * Like `call`, but calls that are made at the same time are sent as one request. It is only for functions that change
+ * nothing. Each call resolves as soon as its own result arrives.
  */
 export async function batchedCall<Result>(
   functionId: string,

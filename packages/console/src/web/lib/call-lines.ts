@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { usePolledCall } from "./use-polled-call.ts";
 
-// Calls over time, for small charts.
+// Calls over time, for sparklines.
 
 const LINE_MS = 900_000;
 const STEP_S = 15;
@@ -12,9 +12,9 @@ interface CallSeries {
 }
 
 export interface CallLine {
-  /** Calls per minute. Null where the engine has no data, as below. */
+  /** Calls per minute, by step. Null for steps without data of the engine. */
   readonly calls: readonly (number | null)[];
-  /** Percentage of failures. */
+  /** Percentage of failed calls, by step. Null for steps without data of the engine. */
   readonly errors: readonly (number | null)[];
 }
 
@@ -22,15 +22,18 @@ interface SeriesAnswer {
   readonly series: readonly CallSeries[];
 }
 
-/** Returns a range of completed steps only. The current step would show too few calls. */
+/**
+ * Returns a range that ends with the last completed step. The current step is left out, because it would show too few
+ * calls.
+ */
 function completedSteps() {
   const end = Math.floor(Date.now() / (STEP_S * 1_000)) * STEP_S * 1_000;
   return { start_time: end - LINE_MS, end_time: end - 1, step_seconds: STEP_S };
 }
 
 /**
- * Calls and errors of these functions over the last 15 minutes; undefined while they are loading. `labels`: limits what
- * is read.
+ * Returns calls and errors of these functions in the last 15 minutes; undefined while they are loading. `labels` limits
+ * the series that are read.
  */
 export function useCallLine(
   functions: ReadonlySet<string>,
@@ -48,7 +51,7 @@ export function useCallLine(
   );
 }
 
-/** A percentile of a function's durations over the last 15 minutes; undefined while it is loading. */
+/** Returns a percentile of a function's durations in the last 15 minutes; undefined while it is loading. */
 export function useDurationLine(
   functionId: string | undefined,
   percentile: "p50" | "p95",
@@ -66,7 +69,10 @@ export function useDurationLine(
   return data?.series[0]?.points.map(([, value]) => value) ?? [];
 }
 
-/** Calls per minute and percentage of failures over time. Null where the engine has no data. */
+/**
+ * Returns the calls per minute and the percentage of failed calls over time. Values are null where the engine has no
+ * data.
+ */
 export function callLine(series: readonly CallSeries[], functions: ReadonlySet<string>): CallLine {
   const known = new Set<number>();
   const sums = new Map<number, { calls: number; errors: number }>();
@@ -75,7 +81,7 @@ export function callLine(series: readonly CallSeries[], functions: ReadonlySet<s
       const sum = sums.get(ms) ?? { calls: 0, errors: 0 };
       sums.set(ms, sum);
       if (value === null) continue;
-      // A value of any function shows that the engine was running then.
+      // A value of any function shows that the engine was running, so other functions have 0 there instead of null.
       known.add(ms);
       if (!functions.has(labels.function_id ?? "")) continue;
       sum.calls += value * 60;

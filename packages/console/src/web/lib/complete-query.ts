@@ -1,17 +1,20 @@
-// A file of its own, so that it can load after the page.
+// This code is in a file of its own, so that it can be loaded after the page.
 import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
 import { call } from "./api.ts";
 import { maskedNamed } from "./secrets.ts";
 
 export { completeQuery } from "@svc-runtime/protocol/query";
 
-/** What has attributes, or members of values, that a query can name. */
+/** Kinds of data whose attributes or members a query can name. */
 export type AttributeSource = "traces" | "logs" | "state";
 
-/** Known values by the name of their attribute, e.g. `attr.order_id`. */
+/** Known values by attribute name, for example `attr.order_id`. */
 export type KnownAttributes = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Numbers of the latest traces, traces with all their spans, log entries and items from which names are taken. */
+/**
+ * Number of the latest traces from which names are taken. The next two limits are for traces that are read with all
+ * their spans.
+ */
 const TRACES = 50;
 const TRACES_WITH_SPANS = 8;
 const SPANS = 500;
@@ -24,7 +27,7 @@ const MAX_VALUE = 80;
 class Names {
   readonly values = new Map<string, Set<string>>();
 
-  /** Adds a name, and its value unless that is or contains a secret, or is an object. */
+  /** Adds a name. Also adds its value, except in two cases: the value is or contains a secret, or it is an object. */
   add(name: string, value: unknown): void {
     const known = this.values.get(name) ?? new Set();
     if (!this.values.has(name) && this.values.size >= MAX_NAMES) return;
@@ -34,13 +37,13 @@ class Names {
   }
 }
 
-/** Returns the text of a value that may be offered. No query finds a masked value, so that it is not offered. */
+/** Returns the value as text, if it may be suggested. A masked value is not suggested, because no query finds it. */
 function shownValue(name: string, value: unknown): string | undefined {
-  // Secret if any segment of the name is: the separators between segments do not count.
+  // A name is secret if any of its segments is. The separators between the segments do not matter.
   if (value === undefined || isSecretName(name)) return undefined;
   if (typeof value === "object" && value !== null) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  // Attributes of spans are texts, also those that are lists or objects.
+  // Attributes of spans are texts, even if they contain a list or an object as JSON.
   if (/^\s*[[{]/.test(text) || text.includes(MASK)) return undefined;
   return maskedNamed(name, text) === text ? text : undefined;
 }
@@ -50,7 +53,7 @@ interface Span {
   readonly attributes: readonly (readonly [string, string])[];
 }
 
-/** Returns the attributes of the latest spans, log entries or items. Sources that fail are left out. */
+/** Returns the attributes of the latest spans, log entries or state items. A source that fails is left out. */
 export async function loadAttributes(sources: readonly AttributeSource[]): Promise<KnownAttributes> {
   const names = new Names();
   const loaders = { traces: loadSpans, logs: loadEntries, state: loadItems };

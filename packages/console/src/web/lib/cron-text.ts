@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 /**
- * Describes a cron expression, e.g. `At 09:00, only on Monday`. Returns undefined if it is invalid. Loads the library
- * on first use.
+ * Describes a cron expression, for example `At 09:00, only on Monday`. Returns undefined if it is invalid. The library
+ * is loaded when this is first called.
  */
 export async function cronText(expression: string): Promise<string | undefined> {
   const { default: cronstrue } = await import("cronstrue");
@@ -13,7 +13,7 @@ export async function cronText(expression: string): Promise<string | undefined> 
   }
 }
 
-/** Describes a cron expression like `cronText`. Returns undefined while it is loading too. */
+/** Describes a cron expression, like `cronText`. Also returns undefined while the library is loading. */
 export function useCronText(expression: string): string | undefined {
   return (
     useQuery({
@@ -26,7 +26,10 @@ export function useCronText(expression: string): string | undefined {
 
 const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 
-/** Describes several cron expressions; the result lacks invalid ones, and is empty while it is loading. */
+/**
+ * Describes several cron expressions. Invalid ones are not in the result. The result is empty while the library is
+ * loading.
+ */
 export function useCronTexts(expressions: readonly string[]): ReadonlyMap<string, string> {
   const wanted = [...new Set(expressions)].sort();
   return (

@@ -1,7 +1,10 @@
 import type { Hello } from "../../contract/api.ts";
 import type { EngineState } from "../../contract/live.ts";
 
-/** Returns `HOST:PORT` of each port of the engine that the console is not connected to. Empty without information. */
+/**
+ * Returns the address (`HOST:PORT`) of each port of the engine to which the console is not connected. Returns an empty
+ * text if nothing is known.
+ */
 export function missingAddresses(
   engine: EngineState | undefined,
   urls: Hello["engine"] | undefined,

@@ -12,7 +12,10 @@ type Box = LayoutRequest["nodes"][number];
 const GAP = 40;
 const MIN_PER_ROW = 3;
 
-/** Places unconnected boxes in rows below the others, because a single column would shrink the whole graph. */
+/**
+ * Places boxes without edges in rows below the other boxes. A single column of them would make the graph so high that
+ * everything is shown small.
+ */
 function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box[]): LayoutAnswer {
   const right = Math.max(0, ...answer.map(({ x }, at) => x + (inside[at]?.width ?? 0)));
   const bottom = Math.max(0, ...answer.map(({ y }, at) => y + (inside[at]?.height ?? 0) + GAP));

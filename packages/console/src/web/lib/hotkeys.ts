@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react";
 import { t } from "../labels/translate.ts";
 
-/** One shortcut. `keys`: `mod+k`, `g w` (one after the other), `?`, `[`. */
+/** A keyboard shortcut. Examples of `keys`: `mod+k`, `g w` (first g, then w), `?`, `[`. */
 export interface Hotkey {
   readonly keys: string;
-  /** Description in the help. */
+  /** Description in the list of shortcuts. */
   readonly label: string;
-  /** Scope in the help: `Everywhere`, `Traces`, … */
+  /** Section in the list of shortcuts: `Everywhere`, `Traces`, … */
   readonly scope: string;
   run(): void;
 }
@@ -22,7 +22,7 @@ export function hotkeys(): readonly Hotkey[] {
 }
 
 const SWITCH = "svc.shortcuts";
-/** Returns true unless single-key shortcuts are turned off (WCAG 2.1.4). */
+/** Returns true unless the user has turned single-key shortcuts off (WCAG 2.1.4 requires that). */
 export function shortcutsAreOn(): boolean {
   return localStorage.getItem(SWITCH) !== "off";
 }
@@ -31,7 +31,7 @@ export function switchShortcuts(on: boolean): void {
 }
 
 const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
-/** Formats a shortcut with the key names of this machine: `⌘ K`, `Ctrl K`, `g w`. */
+/** Formats a shortcut with the names of the keys on this machine: `⌘ K`, `Ctrl K`, `g w`. */
 export function keysText(keys: string): string {
   const [, key] = /^mod\+(.+)$/.exec(keys) ?? [];
   return key === undefined ? keys : `${MOD} ${key.length === 1 ? key.toUpperCase() : key}`;
@@ -43,7 +43,10 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** Shortcuts act on the page, which is behind the dialog. */
+/**
+ * Returns true if the target is in a dialog. Shortcuts then do not apply, because they act on the page behind the
+ * dialog.
+ */
 function isInDialog(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('[role="dialog"]') !== null;
 }
@@ -54,7 +57,7 @@ function nameOf(event: KeyboardEvent): string {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  // An editor, a dialog or a grid has already handled the key.
+  // An editor, a dialog or a list has already handled the key.
   if (event.defaultPrevented) return;
   const name = nameOf(event);
   const isPlain = !name.startsWith("mod+");
@@ -66,7 +69,8 @@ function onKeyDown(event: KeyboardEvent): void {
     return;
   const now = performance.now();
   const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
-  // The latest registration wins: a dialog's Escape before its page's. A sequence wins over its last key.
+  // The latest registration is used first, so that Escape closes a dialog before it acts on the page. A sequence is
+  // preferred to its last key alone.
   const latestFirst = [...registry].reverse();
   const found =
     latestFirst.find((hotkey) => hotkey.keys === sequence) ?? latestFirst.find((hotkey) => hotkey.keys === name);

@@ -6,19 +6,19 @@ export interface ImportResult {
   readonly spans: number;
   readonly entries: number;
   readonly refused: number;
-  /** Why a part of the file was not stored, e.g. `log entries failed: …`. */
+  /** Reasons why parts of the file were not stored, for example `log entries failed: …`. */
   readonly problems: readonly string[];
 }
 
 interface Answer {
   readonly imported: number;
   readonly refused: number;
-  /** The engine does not store such records. `message` says why. */
+  /** True if the engine does not store records of this kind. `message` says why. */
   readonly disabled?: boolean;
   readonly message?: string;
 }
 
-/** Stores the content of a file in the engine. A part that fails does not prevent the others. */
+/** Sends the content of a file to the engine, which stores it. If one part fails, the others are still sent. */
 export async function importTelemetry({ traces, logs, entries }: TelemetryFile): Promise<ImportResult> {
   const problems: string[] = [];
   const send = async (

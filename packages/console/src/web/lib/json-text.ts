@@ -1,7 +1,10 @@
 import { t } from "../labels/translate.ts";
 import { formatJson, parseJson } from "./json.ts";
 
-/** Formats JSON for display. JSON that would lose something (duplicate names, `__proto__`) is returned unchanged. */
+/**
+ * Formats JSON for display. JSON with duplicate names or `__proto__` is returned unchanged, because formatting would
+ * lose members.
+ */
 export function pretty(json: string): string {
   if (json.includes("__proto__")) return json;
   try {
@@ -11,12 +14,12 @@ export function pretty(json: string): string {
   }
 }
 
-/** Returns true if two JSON texts are equal apart from white space. */
+/** Returns true if two JSON texts differ at most in white space. */
 export function isSameJson(one: string, other: string): boolean {
   return one === other || pretty(one) === pretty(other);
 }
 
-/** Returns why the text is not JSON, or undefined if it is. */
+/** Returns why the text is not JSON. Returns undefined if it is JSON. */
 export function jsonProblem(text: string): string | undefined {
   if (text.trim() === "") return t`The input is empty; write null for null or "" for an empty string.`;
   try {

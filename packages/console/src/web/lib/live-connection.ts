@@ -5,8 +5,9 @@ import { t } from "../labels/translate.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 
 /**
- * `offline`: the browser is offline. `reconnecting`: the console's server is not reachable. `engine-away`: the server
- * is reachable, but the engine is not. `live`: calls work, and live updates unless the engine rejects them.
+ * State of the connection to the engine. `offline`: the browser has no network. `reconnecting`: the console's server
+ * cannot be reached. `engine-away`: the server can be reached but the engine cannot. `live`: calls work, and so do live
+ * updates unless the engine rejects them.
  */
 export type Phase = "connecting" | "live" | "reconnecting" | "engine-away" | "offline";
 
@@ -15,13 +16,13 @@ export interface LiveState {
   readonly engine: EngineState | undefined;
   readonly attempt: number;
   readonly nextTryAtMs: number | undefined;
-  /** Server's clock minus the page's clock, in milliseconds. */
+  /** Time of the server's clock minus the time of the page's clock, in milliseconds. */
   readonly skewMs: number;
-  /** True once the phase was `live`: before that, the page has no data. */
+  /** True after the phase was `live` for the first time. Before that, the page has no data. */
   readonly hasBeenLive: boolean;
-  /** Counts reconnects and restarts of the engine. Fetched data must be fetched again when it changes. */
+  /** Number of reconnects and restarts of the engine. When it changes, data must be fetched again. */
   readonly generation: number;
-  /** Time at which a restart of the engine was detected, by the page's clock. */
+  /** Time at which a restart of the engine was detected, on the page's clock. */
   readonly restartedAtMs: number | undefined;
 }
 
@@ -36,7 +37,10 @@ const BACKOFF: BackoffOptions = { firstMs: 500, maxMs: 10_000, jitter: 0.2 };
 const PING_MS = 15_000;
 const IDLE_TIMEOUT_MS = 40_000;
 
-/** The page's WebSocket: subscribes to streams, subscribes again after a disconnect, and reports the state. */
+/**
+ * The page's WebSocket to the console's server. It subscribes to streams, subscribes again after a disconnect, and
+ * reports the state.
+ */
 export class LiveConnection {
   #state: LiveState = {
     phase: "connecting",
@@ -60,7 +64,7 @@ export class LiveConnection {
   #instanceId: string | null = null;
   #roundTripMs: number | undefined;
 
-  /** Opens the connection for the lifetime of the page. */
+  /** Opens the connection. It stays in use as long as the page is open. */
   start(): void {
     this.#open();
     window.addEventListener("online", () => this.retryNow());
@@ -70,7 +74,7 @@ export class LiveConnection {
 
   readonly getState = (): LiveState => this.#state;
 
-  /** Measures the round trip to the console's server; see `roundTripMs`. */
+  /** Measures the round trip to the console's server. The result is in `roundTripMs`. */
   ping(): void {
     this.#send({ type: "ping", t: performance.now() });
   }
@@ -103,7 +107,10 @@ export class LiveConnection {
     void this.#reopen();
   }
 
-  /** A restarted console has another token, and the browser does not report why a socket was rejected. */
+  /**
+   * Gets a new page token before it reconnects. A restarted console has another token, and the browser does not report
+   * why it closed a socket.
+   */
   async #reopen(): Promise<void> {
     await renewPageToken();
     if (this.#socket === undefined) this.#open();
@@ -167,14 +174,14 @@ export class LiveConnection {
   }
 
   #receiveEngine(engine: EngineState): void {
-    // Without streams, everything except live updates works.
+    // If only the streams are rejected, everything except live updates works, so this counts as connected.
     const isConnected =
       engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
     const isAnother =
       engine.instance_id !== null && this.#instanceId !== null && engine.instance_id !== this.#instanceId;
     if (engine.instance_id !== null) this.#instanceId = engine.instance_id;
     const wasDisconnected = this.#state.phase !== "live";
-    // After a disconnect, fetched data may be stale, even if it is the same engine.
+    // After a disconnect, data must be fetched again, even if the engine is the same.
     const generation =
       this.#state.generation +
       (isAnother || (isConnected && wasDisconnected && this.#state.engine !== undefined) ? 1 : 0);

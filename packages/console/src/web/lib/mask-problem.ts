@@ -4,19 +4,22 @@ import { formatJson, isBigNumber, type JsonValue, parseJson } from "./json.ts";
 import { maskedJson } from "./secrets.ts";
 
 const MAY_HOLD_MASK = /\*{3}|\\u002a/i;
-/** Single masks, not longer rows of asterisks. */
+/** Matches a mask, but not a longer row of asterisks. */
 const MASKS = /(?<!\*)\*{3}(?!\*)/g;
 /**
- * Replaces masks, to test whether masking hides it. It has a digit, because a token after `Bearer` must have one to be
- * masked.
+ * Text that replaces a mask, to test whether it would be masked again. It contains a digit, because a token after
+ * `Bearer` is masked only if it has one.
  */
 const PROBE = "0probe0";
 
 /**
- * Returns why JSON must not be stored: it has a mask that was copied from a hidden secret. Undefined if it may be
- * stored. `before` is the value that it replaces, with its secrets, and `name` the name of the whole, if any. A mask
- * counts if `before` has none there: anywhere if `before` has a secret, because the mask may be copied from another
- * place, otherwise where masking inserts one.
+ * Returns why JSON must not be stored: it contains a mask that was copied from a hidden secret. Returns undefined if it
+ * may be stored.
+ * - `before` is the value that is replaced, including its secrets.
+ * - `name` is the name of the whole value, if it has one.
+ * - A mask is allowed where `before` has the same mask.
+ * - Otherwise, if `before` contains a secret, a mask at any place is rejected, because it may be copied from another
+ *   place. If not, a mask is rejected only where masking would insert one.
  */
 export function maskProblem(json: string, before?: string, name = ""): string | undefined {
   if (!MAY_HOLD_MASK.test(json)) return undefined;
@@ -34,8 +37,8 @@ export function maskProblem(json: string, before?: string, name = ""): string | 
 }
 
 /**
- * Returns true if JSON from the engine may contain a mask. The engine's config may add secret names, so every possible
- * place of a secret counts.
+ * Returns true if JSON from the engine may contain a mask. The engine's config may add names of secrets, so each place
+ * where a secret could be is searched.
  */
 export function mayHoldMask(json: string): boolean {
   return /"(?:\*|\\u002a){3}"|:\/\/\*{3}@|(?:[\w-]\\?["']?[=:] ?\\?["']?(?:\w+ )?|\b(?:bearer|basic) )\*{3}(?![*\w])/i.test(
@@ -52,7 +55,7 @@ function probesIn(text: string): number {
 }
 
 /**
- * Returns the value with its strings replaced. `change` gets each string and the value at the same place in `before`.
+ * Returns the value with each string replaced. `change` gets the string, and the value at the same place in `before`.
  */
 function mapTexts(
   value: JsonValue,
@@ -72,7 +75,7 @@ function memberOf(value: JsonValue | undefined, name: string | number): JsonValu
   return (value as Readonly<Record<string | number, JsonValue>>)[name];
 }
 
-/** Parses JSON, or returns the text if it is not JSON. */
+/** Parses JSON. If the text is not JSON, returns the text. */
 function jsonOrText(text: string): JsonValue {
   try {
     return parseJson(text);

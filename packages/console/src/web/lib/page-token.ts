@@ -1,18 +1,21 @@
 import { LOGIN_HEADER, type Login } from "../../contract/login.ts";
 import { t } from "../labels/translate.ts";
 
-/** Stored per tab, so that no other tab and no other port of this machine can read it. */
+/**
+ * Key of the session token. It is stored per tab, so that no other tab, and no page from another port of this machine,
+ * can read it.
+ */
 const SESSION = "svc.session";
 const SESSION_ENDED = "svc.session.ended";
 
-/** Values that the server wrote into the page: the token of all requests, and the nonce of style elements. */
+/** Reads a value that the server wrote into the page: the token of all requests, or the nonce of style elements. */
 function meta(name: string): string {
   return document.querySelector(`meta[name="${name}"]`)?.getAttribute("content") ?? "";
 }
 
 const ownToken = meta("svc-page-token");
 
-/** Returns an empty string if there is no session, or if the browser blocks the storage. */
+/** Returns the stored session token. Returns an empty text if there is none, or if the browser blocks the storage. */
 function storedSession(): string {
   try {
     return sessionStorage.getItem(SESSION) ?? "";
@@ -22,16 +25,16 @@ function storedSession(): string {
 }
 
 /**
- * Token of each request: the page's own token for the console's current run, or that of a session. Empty if the user
- * must log in first.
+ * Token that each request has. It is the page's own token for the console's current run, or that of a session. It is
+ * empty if the user must log in first.
  */
 export let pageToken: string = ownToken === "" ? storedSession() : ownToken;
 export const hasSession = ownToken === "" && pageToken !== "";
 export const styleNonce: string = meta("svc-nonce");
 
 /**
- * Reads the token of the console's current run from a fresh page, so that the user's input in this page stays. Returns
- * false if the console does not respond or requires a login.
+ * Fetches the page again, to read the token of the console's current run from it. This avoids a reload, which would
+ * lose the user's input. Returns false if the console does not respond or requires a login.
  */
 export async function renewPageToken(): Promise<boolean> {
   try {
@@ -54,10 +57,10 @@ async function endIfRefused(): Promise<void> {
   if (status === 401 && headers.has(LOGIN_HEADER)) endSession();
 }
 
-/** True while the page is about to reload. */
+/** True if the page is about to reload. */
 let isLeaving = false;
 
-/** Forgets a session that the server rejected and reloads the page, which then shows the login form. */
+/** Removes a session that the server has rejected. Then reloads the page, which shows the login form. */
 export function endSession(): void {
   if (isLeaving) return;
   isLeaving = true;
@@ -71,7 +74,10 @@ export function sessionHasEnded(): boolean {
   return sessionStorage.getItem(SESSION_ENDED) !== null;
 }
 
-/** Logs in with a token of the engine and reloads the page. Returns a readable reason if the login fails. */
+/**
+ * Logs in with a token of the engine. If the login succeeds, the page is reloaded. Otherwise returns the reason for
+ * users.
+ */
 export async function logIn(token: string): Promise<string> {
   try {
     const response = await fetch("/api/login", {
@@ -96,7 +102,7 @@ export async function logOut(): Promise<void> {
   isLeaving = true;
   sessionStorage.removeItem(SESSION);
   const headers = { "content-type": "application/json", "x-svc-console": pageToken };
-  // A console that does not respond has lost the session anyway.
+  // If the console does not respond, the failure is ignored, because a console that has ended has lost its sessions.
   await fetch("/api/logout", { method: "POST", headers, body: "{}" }).catch(() => undefined);
   location.reload();
 }

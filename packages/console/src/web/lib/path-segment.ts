@@ -1,6 +1,6 @@
 /**
- * Encodes a name as a segment of the path. Browsers interpret `.` and `..` however they are escaped, so these get a
- * tilde prefix, and so does everything that starts with a tilde.
+ * Encodes a name as a segment of the path. Browsers remove the segments `.` and `..`, even if they are percent-encoded,
+ * so these get a tilde as prefix. A name that begins with a tilde gets one too, so that decoding is unambiguous.
  */
 export function toSegment(name: string): string {
   return name === "." || name === ".." || name.startsWith("~") ? `~${name}` : name;

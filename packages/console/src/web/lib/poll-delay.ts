@@ -1,14 +1,14 @@
-/** Share of the time that the engine may spend on the answers to one polled call. */
+/** Share of the time that the engine may spend on one polled call. */
 const POLLED_SHARE = 0.05;
 
-/** An answer, when it was asked for, and how long it took. In milliseconds, by the page's clock. */
+/** A result, the time of its request (on the page's clock), and how long it took. Both in milliseconds. */
 export interface Timed<Answer> {
   readonly answer: Answer;
   readonly askedAtMs: number;
   readonly tookMs: number;
 }
 
-/** Asks, and notes when and how long it took. */
+/** Calls `ask`, and measures when it began and how long it took. */
 export async function timed<Answer>(ask: () => Promise<Answer>): Promise<Timed<Answer>> {
   const askedAtMs = Date.now();
   const begunMs = performance.now();
@@ -21,14 +21,14 @@ export function answerOf<Answer>({ answer }: Timed<Answer>): Answer {
 }
 
 /**
- * Returns the time until the next poll in milliseconds: `everyMs`, or longer if the last answer took long. So open
- * pages do not occupy an engine that is busy or has very much to search.
+ * Returns the time until the next poll, in milliseconds: `everyMs`, or longer if the last result took long. So open
+ * pages do not overload an engine that is busy or has much to search.
  */
 export function untilNextPoll(last: Pick<Timed<unknown>, "tookMs"> | undefined, everyMs: number): number {
   return Math.max(everyMs, (last?.tookMs ?? 0) / POLLED_SHARE);
 }
 
-/** Asks again and again while the page is visible. Returns a function that stops it. */
+/** Calls `ask` repeatedly while the page is visible. Returns a function that stops this. */
 export function pollWhileVisible(ask: () => Promise<void>, everyMs: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;

@@ -6,7 +6,10 @@ export interface AlertEvent {
   readonly timestamp: number;
 }
 
-/** Marks of which events are read: those up to `upToMs`. For the events in `others` it is the opposite. */
+/**
+ * Says which events are read. Events up to `upToMs` are read, and later ones are unread, except the events in `others`:
+ * for these it is the opposite.
+ */
 export interface ReadMarks {
   readonly upToMs: number;
   /** Ids of unread events up to `upToMs`, and of read events after it. */
@@ -38,7 +41,7 @@ export function readAll(events: readonly AlertEvent[]): ReadMarks {
   return { upToMs: Math.max(0, ...events.map(({ timestamp }) => timestamp)), others: [] };
 }
 
-/** Parses stored marks. Returns `NOTHING_READ` if they are missing or malformed. */
+/** Parses stored marks. Returns `NOTHING_READ` if there are none or they are invalid. */
 export function parseMarks(stored: string | null): ReadMarks {
   try {
     const { upToMs, others } = JSON.parse(stored ?? "") as Partial<ReadMarks>;

@@ -20,7 +20,7 @@ export function recentItems(): readonly RecentItem[] {
 
 function isRecentItem(value: unknown): value is RecentItem {
   const item = value as Partial<RecentItem> | null;
-  // Accepts only addresses of this page, because other code may write to the browser's storage.
+  // Only addresses of this console are accepted, because other code may have written to the browser's storage.
   return (
     typeof item?.href === "string" &&
     /^\/(?!\/)/.test(item.href) &&

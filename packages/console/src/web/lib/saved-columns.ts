@@ -1,12 +1,16 @@
 import { useSyncExternalStore } from "react";
 
-// The chosen columns are stored in the browser and not in the URL. A link is for sharing data, and the columns depend
-// on the width of each reader's screen. The Logs page has columns in the URL too, because they can be attributes.
+// The columns that a user chose are stored in the browser and not in the address. The reason: a link is shared to show
+// data, but the columns depend on the width of each reader's screen. The Logs page has its columns in the address too,
+// because they may be attributes.
 
 const PREFIX = "svc.columns.";
 const listeners = new Set<() => void>();
 
-/** Returns the chosen columns of a table in order, or undefined for the defaults, and a function that stores a choice. */
+/**
+ * Returns two values: the chosen columns of a table in order (undefined for the default columns), and a function that
+ * stores a choice.
+ */
 export function useSavedColumns(
   table: string,
 ): readonly [readonly string[] | undefined, (keys: readonly string[] | undefined) => void] {
@@ -31,8 +35,8 @@ function readColumns(stored: string | null): readonly string[] | undefined {
 }
 
 /**
- * Returns the columns to draw: the chosen columns, or by default all columns for which the width has room. The choice
- * does not affect columns without a visible header, which stay at the start or end of the table.
+ * Returns the columns to show: the chosen ones. Without a choice, these are all columns for which there is enough
+ * width. Columns without a visible header are not affected by the choice. They stay at the start or end of the table.
  */
 export function columnsToDraw<
   Column extends { readonly key: string; readonly from?: number; readonly headerHidden?: boolean },
@@ -40,7 +44,7 @@ export function columnsToDraw<
   const byWidth = columns.filter(({ from }) => from === undefined || width >= from);
   if (chosen === undefined) return byWidth;
   const picked = chosen.flatMap((key) => columns.find((column) => column.key === key) ?? []);
-  // A table beside an open detail has fewer columns, so it may have none of the chosen ones.
+  // A table beside an open detail has fewer columns, and perhaps none of them was chosen.
   if (picked.length === 0) return byWidth;
   const firstChoosable = columns.findIndex(({ headerHidden }) => headerHidden !== true);
   const isFirst = (column: Column): boolean => columns.indexOf(column) < firstChoosable;

@@ -4,14 +4,14 @@ import { call } from "./api.ts";
 const SCOPE = "__console";
 export const MAX_NAME_CHARACTERS = 80;
 
-/** An item that users save under a name in the engine's state, for all users of the engine. */
+/** An item that a user saves under a name. It is stored in the engine's state, so all users of the engine see it. */
 export interface Named {
   readonly name: string;
 }
 
-/** A kind of saved items, e.g. views. */
+/** A kind of saved items, for example views. */
 export interface SavedKind<Item extends Named> {
-  /** Prefix of the names in the keys of the state, e.g. `view/logs/`. */
+  /** Prefix of the keys in the state, which the names follow, for example `view/logs/`. */
   readonly prefix: string;
   readonly most: number;
   readonly isItem: (value: unknown) => value is Item;
@@ -22,7 +22,7 @@ export function hasName(value: unknown): value is Named {
   return typeof name === "string" && name !== "" && name.length <= MAX_NAME_CHARACTERS;
 }
 
-/** Returns the saved items by name. Ignores invalid ones. */
+/** Returns the saved items by name. Invalid items are ignored. */
 export function useSavedItems<Item extends Named>({ prefix, most, isItem }: SavedKind<Item>) {
   return useQuery({
     queryKey: ["saved-items", prefix],
@@ -38,7 +38,7 @@ export function useSavedItems<Item extends Named>({ prefix, most, isItem }: Save
   });
 }
 
-/** Saves items under their names and replaces existing ones. */
+/** Returns a mutation that saves items under their names. It replaces existing items. */
 export function useSaveItems<Item extends Named>({ prefix }: SavedKind<Item>) {
   const queries = useQueryClient();
   return useMutation({

@@ -1,6 +1,6 @@
-// Colours alone never identify a service: its name is always shown too.
+// Colours of services. A colour alone never identifies a service: the name is always shown with it.
 
-/** Number of colours in the theme (`--service-0` and so on). None of them is close to the red of errors. */
+/** Number of colours in the theme (`--service-0` and so on). None is similar to the red of errors. */
 const COLORS = 9;
 const KEY = "svc.service-colors";
 /** Maximum number of services whose colours are stored. */
@@ -18,7 +18,7 @@ function stored(): Map<string, number> {
   }
 }
 
-/** Returns the preferred colour of a service: a hash of its name, so that it is the same in each browser. */
+/** Returns the preferred colour of a service. It is a hash of the name, so that it is the same in all browsers. */
 function preferred(service: string): number {
   let hash = 0;
   for (const character of service) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003;

@@ -1,22 +1,22 @@
 import { t } from "../labels/translate.ts";
-/** Resource attribute that names the file of imported spans and log entries. */
+/** Resource attribute with the name of the file from which spans and log entries were imported. */
 export const IMPORT_ATTRIBUTE = "import.file";
-/** Maximum size of a file. The engine's stores bound what is kept of it. */
+/** Maximum size of a file. The engine stores as much of it as its own limits allow. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Lines for the engine's import functions. */
 export interface TelemetryFile {
   readonly traces: readonly string[];
   readonly logs: readonly string[];
-  /** Log entries as the Logs page exports them. */
+  /** Log entries, in the format in which the Logs page exports them. */
   readonly entries: readonly string[];
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Parses OTLP JSON (one document, or one per line) or exported log entries, and marks all of it with the file's name.
- * Throws Error if the file has anything else.
+ * Parses a file: OTLP JSON (one document, or one per line) or exported log entries. Adds the file's name to all
+ * records. Throws Error if the file contains anything else.
  */
 export function parseTelemetry(text: string, fileName: string): TelemetryFile {
   const documents = documentsOf(text);

@@ -2,8 +2,8 @@ import { t } from "../labels/translate.ts";
 import type { Zone } from "./time.ts";
 
 /**
- * Time range of a page in its address: `range` moves with the clock (`15m`, `all`); `from` and `to` are fixed, in
- * milliseconds.
+ * Time range of a page in its address. `range` moves with the clock (`15m`, `all`). `from` and `to` are fixed times, in
+ * milliseconds since 1970.
  */
 export interface RangeSearch {
   readonly range?: string | undefined;
@@ -11,7 +11,7 @@ export interface RangeSearch {
   readonly to?: number | undefined;
 }
 
-/** Start and end in milliseconds. An absent side is open. */
+/** Start and end in milliseconds since 1970. A side that is absent is not limited. */
 export interface TimeWindow {
   readonly startMs?: number;
   readonly endMs?: number;
@@ -29,14 +29,18 @@ export const RANGE_PRESETS = [
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Returns the milliseconds of e.g. `15m`, or undefined for `all` and invalid ranges. */
+/**
+ * Returns the length of a range such as `15m`, in milliseconds. Returns undefined for `all` and for an invalid range.
+ */
 export function rangeMs(range: string): number | undefined {
   const found = /^(\d+)([smhd])$/.exec(range);
   const unit = UNIT_MS[found?.[2] ?? ""];
   return found === null || unit === undefined ? undefined : Number(found[1]) * unit;
 }
 
-/** Returns the window of an address at this time. `fallback` is the range if the address has none. */
+/**
+ * Returns the start and end of an address's range at the given time. `fallback` is used if the address has no range.
+ */
 export function windowOf(search: RangeSearch, fallback: string, nowMs: number): TimeWindow {
   const { from, to } = search;
   if (from !== undefined || to !== undefined)
@@ -46,7 +50,8 @@ export function windowOf(search: RangeSearch, fallback: string, nowMs: number): 
 }
 
 /**
- * Resolves the rolling range to `from` and `to`, so that the address shows the same data later. `all` is not changed.
+ * Replaces a range that moves with the clock by its `from` and `to`, so that the address shows the same data later.
+ * `all` stays unchanged.
  */
 export function absoluteSearch<Search extends RangeSearch>(search: Search, fallback: string, nowMs: number): Search {
   const { startMs, endMs } = windowOf(search, fallback, nowMs);
@@ -59,7 +64,7 @@ export function absoluteSearch<Search extends RangeSearch>(search: Search, fallb
   } as Search;
 }
 
-/** Parses a time: ISO 8601 with or without a zone (default: the page's zone), or milliseconds since 1970. */
+/** Parses a time: ISO 8601, or milliseconds since 1970. If ISO 8601 has no zone, the page's zone is used. */
 export function readMoment(text: string, zone: Zone): number | undefined {
   const trimmed = text.trim();
   if (/^\d{12,14}$/.test(trimmed)) return Number(trimmed);
@@ -75,10 +80,11 @@ export function readMoment(text: string, zone: Zone): number | undefined {
   const fraction = Number(`0.${bare[7] ?? "0"}`) * 1_000;
   const wall = Date.UTC(year as number, (month as number) - 1, day, hour, minute, second, Math.floor(fraction));
   const back = new Date(wall);
-  // 31 February and hour 25 roll over to another day.
+  // The date is checked, because 31 February or hour 25 would be accepted as a time on another day.
   if (back.getUTCDate() !== day || back.getUTCMonth() !== (month as number) - 1 || back.getUTCHours() !== hour)
     return undefined;
-  // The offset depends on the time itself: estimate it once, then correct it near a clock change.
+  // The zone's offset depends on the time itself. So it is estimated, and then computed again for the estimated time;
+  // the two differ near a clock change.
   const guess = wall - offsetMs(wall, zone);
   return wall - offsetMs(guess, zone);
 }
@@ -106,13 +112,13 @@ function offsetMs(ms: number, zone: Zone): number {
   );
 }
 
-/** Formats a time as `2026-11-22 14:03:27` in the zone, as `readMoment` parses it. */
+/** Formats a time as `2026-11-22 14:03:27` in the zone. `readMoment` parses this form. */
 export function writeMoment(ms: number, zone: Zone): string {
   const { year, month, day, hour, minute, second } = wallParts(ms, zone);
   return `${year}-${month}-${day} ${hour}:${minute}:${second}`;
 }
 
-// Used by the copied link, which needs the default of the page's time range control.
+// Default range of the time range control that is shown. The copied link needs it.
 let shown: { readonly fallback: string } | undefined;
 export const shownRange = {
   get: (): { readonly fallback: string } | undefined => shown,

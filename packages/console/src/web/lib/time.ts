@@ -19,14 +19,14 @@ export function setZone(next: Zone): void {
   for (const listener of listeners) listener();
 }
 
-/** Returns the time zone of the page; key `z` switches it. */
+/** Returns the time zone of the page. The key `z` switches it. */
 export function useZone(): Zone {
   return useSyncExternalStore(listen, () => zone);
 }
 
 let areSwapped = false;
 
-/** Shows relative times in place of absolute ones and the reverse, until the page is reloaded. */
+/** Shows relative times where absolute ones were shown, and the other way round, until the page is reloaded. */
 export function swapTimes(): void {
   areSwapped = !areSwapped;
   for (const listener of listeners) listener();
@@ -49,7 +49,7 @@ function format(inZone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTim
 
 const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
-/** Formats `14:03:27.512`, optionally without milliseconds. */
+/** Formats a time as `14:03:27.512`. With `withMs` false, the milliseconds are left out. */
 export function clockTime(ms: number, inZone: Zone, withMs = true): string {
   return format(inZone, withMs ? { ...TIME, fractionalSecondDigits: 3 } : TIME).format(ms);
 }

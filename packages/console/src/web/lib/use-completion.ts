@@ -2,21 +2,21 @@ import type { Completion, QueryField } from "@svc-runtime/protocol/query";
 import { useCallback, useEffect, useRef } from "react";
 import type { AttributeSource, KnownAttributes } from "./complete-query.ts";
 
-/** Values of facets, by the name of the facet. */
+/** Values of facets, by facet name. */
 export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
 
 type CompleteQuery = typeof import("./complete-query.ts").completeQuery;
 
-/** Maximum number of remembered values of one field. */
+/** Maximum number of values that are remembered for a field. */
 const MAX_VALUES = 500;
 
 /**
  * Returns a function that completes queries.
  *
- * It suggests all values that `facets` has had since the page was opened, because the current facets have fewer values
- * while a query is typed. `names` maps fields to facets. Names and values of attributes are from the latest spans,
- * entries or items of `sources`, which are read when the first letter is typed. `names` and `sources` must be constant.
- * There are no suggestions until the code is loaded, after the page.
+ * It suggests all values that `facets` has had since the page was opened. The current facets are not enough, because
+ * they have fewer values while a query is typed. `names` maps fields to facets. Names and values of attributes come
+ * from the latest spans, entries or items of `sources`, which are read when the user types the first letter. `names`
+ * and `sources` must be constant. The code is loaded after the page. Until then, there are no suggestions.
  */
 export function useCompletion({
   fields,

@@ -6,22 +6,22 @@ export function useLiveState(): LiveState {
   return useSyncExternalStore(live.onState, live.getState);
 }
 
-/** The current items of a group of a stream. */
+/** The current items of a group of a stream, updated live. */
 export interface LiveCollection<Item> {
-  /** False until the first sync. Before that, an empty list has no meaning. */
+  /** False until the first sync. Until then, an empty list does not mean that there are no items. */
   readonly loaded: boolean;
   readonly items: readonly Item[];
   readonly status: "joining" | "live" | "refused";
   readonly reason: string | null;
-  /** Time of the last update, by the page's clock. */
+  /** Time of the last update, on the page's clock. */
   readonly asOfMs: number | undefined;
 }
 
 const NOTHING: LiveCollection<never> = { loaded: false, items: [], status: "joining", reason: null, asOfMs: undefined };
 
 /**
- * Follows a stream whose items have ids, e.g. `svc.workers`. `idOf` returns an item's id if the sync does not contain
- * it. Changes are applied once per frame.
+ * Returns the current items of a stream whose items have ids, for example `svc.workers`. `idOf` returns the id of an
+ * item if the sync has no ids. Changes are applied at most once per frame.
  */
 export function useLiveCollection<Item>(
   stream: string,
@@ -67,7 +67,7 @@ export function useLiveCollection<Item>(
   return state;
 }
 
-/** Returns all workers, and those that disconnected since the page was opened. */
+/** Returns the current workers, and those that have disconnected since the page was opened. */
 export function useWorkers(): WorkersNow {
   return useSyncExternalStore(workerHistory.listen, workerHistory.get);
 }

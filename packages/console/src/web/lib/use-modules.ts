@@ -8,7 +8,10 @@ export function useModules(): ReadonlySet<string> {
   return useMemo(() => moduleIds(workers), [workers]);
 }
 
-/** Returns false until the modules are known. Before that, every function would count as a worker's. */
+/**
+ * Returns true when the modules are known. Before that, functions of modules could not be distinguished from those of
+ * workers.
+ */
 export function useAreModulesKnown(): boolean {
   const { loaded, refusal } = useWorkers();
   return loaded || refusal !== null;

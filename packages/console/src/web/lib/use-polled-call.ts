@@ -3,12 +3,13 @@ import { ApiFailure } from "./api.ts";
 import { batchedCall } from "./batched-call.ts";
 import { useLiveState } from "./use-live.ts";
 
-/** Poll interval of metrics without a stream, in milliseconds. Equals the engine's sample interval. */
+/** Interval of polls of metrics that have no stream, in milliseconds. It is the engine's sample interval. */
 export const POLL_MS = 5_000;
 
 /**
- * Polls a function of the engine while the page is live and visible, and keeps the last result. `key` identifies the
- * call. `payload` is created for each call, since most contain a time. Stops when the caller may not call the function.
+ * Calls a function of the engine repeatedly while the page is live and visible, and returns the last result. `key`
+ * identifies the call. `payload` is called for each call, because most payloads contain the current time. Polling stops
+ * if the caller may not call the function.
  */
 export function usePolledCall<Result>(
   functionId: string,
@@ -26,12 +27,15 @@ export function usePolledCall<Result>(
   });
 }
 
-/** Returns true if the module of the function is not configured. */
+/** Returns true if the error means that the function's module is not configured. */
 export function isMissingFunction(error: Error | null): boolean {
   return error instanceof ApiFailure && /^function_not_found$/i.test(error.code);
 }
 
-/** Returns the time until the next call. A call that was refused for lack of rights is not repeated. */
+/**
+ * Returns the time until the next call in milliseconds; false if there is none. A call that was rejected for lack of
+ * rights is not repeated.
+ */
 export function untilNextCall(error: Error | null, everyMs: number | false): number | false {
   const isRefused = error instanceof ApiFailure && /^forbidden$/i.test(error.code);
   return isRefused ? false : everyMs;

@@ -1,17 +1,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { probeNow, probes } from "./api.ts";
 
-/** The server probes at the same interval. */
+/** Interval of polls, in milliseconds. The server probes at the same interval. */
 const PROBES_EVERY_MS = 10_000;
 
-/** Results of the server's probes. They are also polled while the engine is unreachable. */
+/** Returns the results of the server's probes. They are polled even while the engine is unreachable. */
 export function useProbes() {
   return useQuery({ queryKey: ["probes"], queryFn: probes, refetchInterval: PROBES_EVERY_MS });
 }
 
 /**
- * Lets the console's server probe all addresses when `refetch` is called. Not a mutation, whose code each page would
- * load at its start.
+ * Returns a query whose `refetch` makes the console's server probe all addresses. It is a query and not a mutation,
+ * because each page would load the code of mutations at its start.
  */
 export function useProbeNow() {
   const queries = useQueryClient();

@@ -3,7 +3,7 @@ import { asSchema } from "../model/schema.ts";
 import { isBigNumber, type JsonValue, parseJson } from "./json.ts";
 
 export interface Problem {
-  /** JSON pointer of the value; "" is the whole. */
+  /** JSON pointer of the invalid value. An empty text means the whole value. */
   readonly pointer: string;
   readonly message: string;
 }
@@ -12,13 +12,13 @@ export type Check =
   | { readonly kind: "fits" }
   | { readonly kind: "syntax"; readonly message: string }
   | { readonly kind: "problems"; readonly problems: readonly Problem[] }
-  /** There is no schema, or it cannot be used here. */
+  /** Not checked, because there is no schema or the schema cannot be used here. */
   | { readonly kind: "unchecked"; readonly reason: string | undefined };
 
-/** Maximum text that is checked, in characters: checking more would block typing. */
+/** Maximum length of a text that is checked, in characters. Checking longer texts would block typing. */
 const MAX_CHECKED = 256 * 1024;
 const MAX_PROBLEMS = 20;
-/** Errors of these keywords only repeat that a nested value is invalid. */
+/** Keywords whose errors are left out, because they only repeat that a nested value is invalid. */
 const FRAMES: ReadonlySet<string> = new Set([
   "properties",
   "items",
@@ -29,7 +29,7 @@ const FRAMES: ReadonlySet<string> = new Set([
   "$ref",
 ]);
 
-/** Checks that the text is JSON and matches the schema. Larger texts are not checked here, only by the engine. */
+/** Checks that the text is JSON and matches the schema. Longer texts are checked only by the engine. */
 export async function checkPayload(text: string, schema: unknown): Promise<Check> {
   if (text.length > MAX_CHECKED)
     return { kind: "unchecked", reason: t`The input is too large to be checked while typing.` };
@@ -60,7 +60,7 @@ export async function checkPayload(text: string, schema: unknown): Promise<Check
   }
 }
 
-/** Converts numbers for the validator. */
+/** Converts numbers to a form that the validator accepts. */
 function plain(value: JsonValue): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isBigNumber(value)) return Number(value.value);

@@ -1,6 +1,6 @@
 /**
- * Returns the choice to store after a change: the new columns, and earlier ones that the table does not have now, e.g.
- * beside an open detail. Those keep the neighbour before them.
+ * Returns the columns to store after the user changed a table's columns: the new ones, and those chosen before that the
+ * table cannot show now (for example beside an open detail). The latter keep their place after the same column.
  */
 export function withUnavailable(
   next: readonly string[],

@@ -1,7 +1,7 @@
 import type { WorkerListing } from "@svc-runtime/protocol/listings";
 import { live } from "./live-connection.ts";
 
-/** A worker, as in the stream `svc.workers`. */
+/** A worker, in the form of the stream `svc.workers`. */
 export type Worker = WorkerListing;
 
 export interface WorkerEvent {
@@ -9,7 +9,7 @@ export interface WorkerEvent {
   readonly workerId: string;
   readonly name: string;
   readonly what: "connected" | "disconnected" | "registered" | "unregistered";
-  /** Registered or unregistered functions. */
+  /** Ids of the functions that were registered or unregistered. */
   readonly functions: readonly string[];
 }
 
@@ -19,12 +19,12 @@ export interface GoneWorker {
 }
 
 export interface WorkersNow {
-  /** False until the first sync. Before that, an empty list has no meaning. */
+  /** False until the first sync. Until then, an empty list does not mean that there are no workers. */
   readonly loaded: boolean;
   readonly workers: readonly Worker[];
-  /** Latest first. */
+  /** Workers that have disconnected, the latest first. */
   readonly gone: readonly GoneWorker[];
-  /** Latest first. */
+  /** Events, the latest first. */
   readonly events: readonly WorkerEvent[];
   readonly asOfMs: number | undefined;
   readonly refusal: string | null;
@@ -32,13 +32,13 @@ export interface WorkersNow {
   readonly sinceMs: number;
 }
 
-/** Maximum entries of the history; the oldest are dropped. */
+/** Maximum number of events in the history. The oldest are dropped. */
 const MAX_EVENTS = 500;
 const MAX_GONE = 200;
 
 /**
- * Current workers and the history of connects and disconnects since the page was opened. The engine itself keeps no
- * history.
+ * The current workers, and the connects and disconnects since the page was opened. The page records them itself,
+ * because the engine keeps no history.
  */
 export class WorkerHistory {
   readonly #workers = new Map<string, Worker>();
@@ -54,8 +54,8 @@ export class WorkerHistory {
   }
 
   /**
-   * Applies a sync with all workers. After a restart of the engine its workers have other ids, so a worker that
-   * reconnects under the same name is not lost.
+   * Applies a sync with all workers. After a restart of the engine, workers have new ids. So a worker that reconnects
+   * with the same name does not count as disconnected.
    */
   sync(workers: readonly Worker[], nowMs: number): void {
     const present = new Set(workers.map(({ id }) => id));
@@ -99,7 +99,7 @@ export class WorkerHistory {
     this.#refusal = reason;
   }
 
-  /** Returns true if a connected worker or module provides the function, or undefined before the first sync. */
+  /** Returns true if a connected worker or module provides the function. Returns undefined before the first sync. */
   provides(functionId: string): boolean | undefined {
     if (!this.#loaded) return undefined;
     for (const { functions } of this.#workers.values()) if (functions.includes(functionId)) return true;
@@ -137,7 +137,7 @@ function changed(): void {
   });
 }
 
-/** Follows the workers for the lifetime of the page, so that disconnects are recorded on every page. */
+/** Starts to record workers for as long as the page is open, so that disconnects are recorded on all pages. */
 export function startWorkerHistory(): void {
   if (history !== undefined) return;
   const kept = new WorkerHistory(Date.now());
@@ -162,7 +162,7 @@ export function startWorkerHistory(): void {
   });
 }
 
-/** Maximum wait of callers for the first sync, in milliseconds. */
+/** Maximum time that callers wait for the first sync, in milliseconds. */
 const MAX_WAIT_MS = 1_000;
 let resolveFirstSync: () => void = () => undefined;
 const firstSync = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ const firstSync = new Promise<void>((resolve) => {
 
 export const workerHistory = {
   get: (): WorkersNow => shown,
-  /** Returns false only if no worker provides the function now. */
+  /** Returns false only if it is known that no worker provides the function now. */
   mayProvide: async (functionId: string): Promise<boolean> => {
     if (history === undefined) return true;
     if (history.provides(functionId) === undefined) {

@@ -6,8 +6,8 @@ export interface Segment {
 }
 
 /**
- * Returns the segments of the critical path by span. The path goes backwards from the end of the root: it follows the
- * child that finished last, and the span itself while no child was running.
+ * Returns the segments of the critical path, by span. The path is followed backwards from the end of the root. While
+ * children were running, it follows the child that ended last. While none was running, it follows the span itself.
  */
 export function criticalPath(root: SpanNode, nowMs: number): ReadonlyMap<SpanNode, readonly Segment[]> {
   const segments = new Map<SpanNode, Segment[]>();
@@ -21,7 +21,7 @@ export function criticalPath(root: SpanNode, nowMs: number): ReadonlyMap<SpanNod
     const children = [...node.children].sort((a, b) => endOf(b, nowMs) - endOf(a, nowMs));
     for (const child of children) {
       const end = endOf(child, nowMs);
-      // A child that ends later was not waited for.
+      // A child that ends after this point was not waited for.
       if (end > cursor || child.startMs < node.startMs || end <= child.startMs) continue;
       if (cursor > end) own.push({ fromMs: end, toMs: cursor });
       waiting.push({ node: child, untilMs: end });
@@ -39,7 +39,7 @@ export interface SlowPart {
   readonly selfMs: number;
 }
 
-/** Returns the span that took the most time of its own on the critical path. Undefined without spans. */
+/** Returns the span with the longest time of its own on the critical path. Returns undefined if there are no spans. */
 export function slowestPart({ root }: TraceForest, nowMs: number): SlowPart | undefined {
   if (root === undefined) return undefined;
   const parts = [...criticalPath(root, nowMs)].map(([node, segments]) => ({

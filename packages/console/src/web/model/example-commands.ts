@@ -1,8 +1,8 @@
 import { t } from "../labels/translate.ts";
-// Commands and programs that the console shows. The guide (docs/guide/console.md) has the same ones as samples, and its
-// test runs them.
+// Commands and programs that the console shows. The guide (docs/guide/console.md) contains the same ones as samples,
+// and a test runs these.
 
-/** Where the engine listens, and the version of the SDK packages in a project's `sdk/` folder. */
+/** The engine's address, and the version of the SDK packages in the `sdk/` folder of a project. */
 export interface Place {
   /** `ws://` URL of the SDK bridge. */
   readonly bridge: string;
@@ -13,18 +13,18 @@ export type Language = "typescript" | "python";
 
 export interface Step {
   readonly title: string;
-  /** Shown as one block each, because each needs what the previous one did. */
+  /** Commands or programs. Each is shown as a block of its own, because it needs the result of the block before it. */
   readonly blocks: readonly string[];
 }
 
 export const DEFAULT_PLACE: Place = { bridge: "ws://localhost:49134", version: "0.1.0" };
 
-/** Writes the default address of an engine as the guide does. */
+/** Returns the place for an engine. Its default address is written in the same form as in the guide. */
 export function placeOf(bridge: string, version: string): Place {
   return { bridge: isDefault(bridge) ? DEFAULT_PLACE.bridge : bridge, version };
 }
 
-/** Steps that connect a first worker and call its function. */
+/** Returns the steps that connect a first worker and call its function. */
 export function firstWorker(language: Language, place: Place): readonly Step[] {
   const [install, program, start] =
     language === "python"
@@ -59,7 +59,7 @@ def greet(payload):
 worker.run()`;
 }
 
-/** Calls the function of the first worker. */
+/** Returns the command that calls the function of the first worker. */
 export function greet(place: Place): string {
   return trigger("hello::greet", `{"name": "you"}`, place);
 }
@@ -82,7 +82,10 @@ export function setState(place: Place): string {
 
 export const ENABLE_FLOW = "svc console --enable-flow";
 
-/** Names the engine only if `svc` would not find it: in a project's folder it does. */
+/**
+ * Returns a command that calls a function. It contains the engine's address only if `svc` would not find the engine by
+ * itself.
+ */
 function trigger(functionId: string, payload: string, { bridge }: Place): string {
   const parts = [`svc trigger --function-id=${functionId}`, `--payload='${payload}'`];
   if (!isDefault(bridge)) parts.push(`--url ${bridge}`);

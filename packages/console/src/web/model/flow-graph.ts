@@ -3,7 +3,7 @@ import type { JobRun, Use } from "./resource-uses.ts";
 import type { SeenCall } from "./seen-calls.ts";
 import { cronExpressionOf, kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
 
-// The whole system as a graph: triggers, functions, and what functions call and use.
+// The whole system as a graph: triggers, functions, and the resources that functions use.
 
 export type NodeKind =
   | "http"
@@ -20,27 +20,27 @@ export type NodeKind =
   | "topic";
 
 export interface GraphNode {
-  /** Kind and id, e.g. `function orders::create`. Stable, because layouts are saved by it. */
+  /** Kind and id, for example `function orders::create`. It must not change, because saved layouts refer to it. */
   readonly id: string;
   readonly kind: NodeKind;
   readonly label: string;
-  /** Method of HTTP triggers. */
+  /** HTTP method. Only for HTTP triggers. */
   readonly method: string | undefined;
-  /** Type of triggers. */
+  /** Trigger type. Only for triggers. */
   readonly triggerType?: string;
-  /** Expression of cron triggers, whose label describes it in words. */
+  /** Cron expression. Only for cron triggers, because their label describes the expression in words. */
   readonly expression?: string | undefined;
-  /** Address of its details. */
+  /** Address of the page with the node's details. */
   readonly href: string;
   readonly internal: boolean;
   readonly calls: number;
   readonly errors: number;
-  /** Calls of the last seconds. */
+  /** Calls of the last `NOW_SECONDS` seconds. */
   readonly now: Counts;
   readonly note: string | undefined;
-  /** Name of the first worker that provides a function. */
+  /** Name of the first worker that provides the function. Only for functions. */
   readonly worker?: string | undefined;
-  /** Functions and triggers of a group. */
+  /** Functions and triggers of a group. Only for groups. */
   readonly members?: readonly GraphNode[];
 }
 
@@ -56,7 +56,7 @@ const NONE: Counts = { calls: 0, errors: 0 };
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** `declared`: by a trigger. `observed`: found in traces. */
+  /** Origin of an edge. `declared`: a trigger declares it. `observed`: it was found in traces. */
   readonly kind: "declared" | "observed";
   readonly calls: number;
   readonly errors: number;
@@ -84,17 +84,17 @@ export interface GraphSources {
   /** Calls between functions. */
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
-  /** Functions run by jobs, by queue. */
+  /** Runs of jobs, by queue and function. */
   readonly jobs: readonly JobRun[];
   readonly figures: ReadonlyMap<string, Counts>;
   /** Calls of the last seconds. */
   readonly now: ReadonlyMap<string, Counts>;
-  /** Names of existing queues and streams, used or not. */
+  /** Names of all queues and streams, including unused ones. */
   readonly queues: readonly string[];
   readonly streams: readonly string[];
   readonly scopes: readonly string[];
   readonly system: boolean;
-  /** Descriptions of cron expressions; the label is the expression if it has no description. */
+  /** Descriptions of cron expressions. Without a description, the label is the expression. */
   readonly cronTexts?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -229,7 +229,7 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
   };
 }
 
-/** Returns the queue, topic, stream or scope of a trigger. Undefined for patterns. */
+/** Returns the queue, topic, stream or scope that a trigger watches. Returns undefined for patterns. */
 function sourceOf({
   trigger_type,
   config,

@@ -1,10 +1,11 @@
 import type { FunctionListing } from "@svc-runtime/protocol/listings";
 
-/** A function, as in the stream `svc.functions`. */
+/** A function, in the form of the stream `svc.functions`. */
 export type FunctionItem = FunctionListing;
 
 /**
- * Returns the part before the last `::`, or before the first of `.`, `/` and `:`. Empty for functions without a prefix.
+ * Returns the prefix of a function id: the part before the last `::`. Without `::`, it is the part before the first
+ * `.`, `/` or `:`. Returns an empty text if there is no prefix.
  */
 export function prefixOf(functionId: string): string {
   const at = functionId.lastIndexOf("::");

@@ -21,7 +21,7 @@ export function isCalled({ kind }: Pick<GraphNode, "kind">): boolean {
   return kind === "function" || kind === "group";
 }
 
-/** Returns true for a resource that functions use. Missing data about it is not an error. */
+/** Returns true for a resource that functions use. If data about such a node is missing, that is not an error. */
 export function isThing({ kind }: Pick<GraphNode, "kind">): boolean {
   return kind === "state" || kind === "stream" || kind === "queue" || kind === "topic";
 }

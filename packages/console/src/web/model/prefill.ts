@@ -15,13 +15,19 @@ const SAMPLES: Readonly<Record<string, string>> = {
   ipv6: "::1",
 };
 
-/** Returns the initial text of an editor: the value that the schema suggests, or the smallest valid one. */
+/**
+ * Returns the initial text of an editor: the value that the schema suggests. Without a suggestion, it is the smallest
+ * valid value.
+ */
 export function prefill(schema: unknown): string {
   const root = asSchema(schema);
   return formatJson(root === undefined ? {} : valueFor(root, root));
 }
 
-/** Returns the default, the first example, the constant, the first enum value, or the smallest valid value. */
+/**
+ * Returns the first of these that the schema has: default, first example, constant, first enum value. Otherwise returns
+ * the smallest valid value.
+ */
 export function valueFor(schema: Schema, root: Schema, depth = 0): JsonValue {
   const resolved = resolve(schema, root);
   if (resolved === undefined) return null;

@@ -1,6 +1,6 @@
 import type { FlowSpan, SeenCall } from "./seen-calls.ts";
 
-/** Use of a state scope, stream, queue or topic, with its name if known. */
+/** Use of a state scope, stream, queue or topic. Its name is undefined if it is not known. */
 export interface Use extends SeenCall {
   readonly kind: "state" | "stream" | "queue" | "topic";
   readonly name: string | undefined;
@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<Use["kind"], readonly string[]>> = {
   topic: ["topic", "event", "name"],
 };
 
-/** Returns the name of the resource in the input, or undefined if it has none or is truncated. */
+/** Returns the name of the resource in a call's input. Returns undefined if the input contains none or is truncated. */
 export function nameInInput(kind: Use["kind"], json: string | undefined): string | undefined {
   let input: unknown;
   try {
@@ -37,7 +37,7 @@ export function nameInInput(kind: Use["kind"], json: string | undefined): string
   return undefined;
 }
 
-/** A call of a function of the engine, with its caller. */
+/** A call of a function of the engine by another function. */
 export interface UseCall {
   readonly from: string;
   readonly to: string;
@@ -46,7 +46,7 @@ export interface UseCall {
   readonly isError: boolean;
 }
 
-/** Returns calls of the engine's functions in the spans; `seenCalls` returns the others. */
+/** Returns the calls of functions of the engine that use resources. `seenCalls` returns the other calls. */
 export function callsOfThings(spans: readonly FlowSpan[]): readonly UseCall[] {
   const byId = new Map(spans.map((span) => [`${span.trace_id} ${span.span_id}`, span]));
   return spans.flatMap((span): readonly UseCall[] => {
@@ -69,7 +69,8 @@ export function callsOfThings(spans: readonly FlowSpan[]): readonly UseCall[] {
 }
 
 /**
- * Groups calls to uses. A call without a known name gets the name that the same function uses, if there is only one.
+ * Groups calls by the resource that they use. If the name is not known, but the same function uses only one resource of
+ * the kind, its name is used.
  */
 export function usesOf(calls: readonly UseCall[], names: ReadonlyMap<string, string | undefined>): readonly Use[] {
   const known = new Map<string, Set<string>>();
@@ -96,7 +97,10 @@ export function usesOf(calls: readonly UseCall[], names: ReadonlyMap<string, str
   return [...uses.values()];
 }
 
-/** Selects calls whose input should be read: some for each pair of caller and callee. */
+/**
+ * Selects the calls whose input should be read to find the name of the resource. Selects only some for each pair of
+ * caller and callee.
+ */
 export function callsToRead(
   calls: readonly UseCall[],
   isKnown: (id: string) => boolean,
@@ -114,26 +118,26 @@ export function callsToRead(
     .slice(0, most);
 }
 
-/** Returns calls without those of the engine's functions. */
+/** Returns the calls that are not uses of resources. */
 export function withoutUses(seen: readonly SeenCall[]): readonly SeenCall[] {
   return seen.filter(({ to }) => kindOfUse(to) === undefined);
 }
 
-/** Runs of a queue's jobs by a function. */
+/** Runs of a queue's jobs that call a function. */
 export interface JobRun {
-  /** Undefined if unknown. */
+  /** Name of the queue. Undefined if it is not known. */
   readonly queue: string | undefined;
   readonly to: string;
   readonly calls: number;
   readonly errors: number;
 }
 
-/** Returns the runs of jobs in the spans. Each run has its own span. */
+/** Returns the runs of jobs in the spans. A run has a span of its own, besides that of the call. */
 export function runsOfJobs(spans: readonly FlowSpan[]): readonly JobRun[] {
   const runs = new Map<string, JobRun>();
   for (const span of spans) {
     const [queue, to] = [text(span, "svc.job.queue"), text(span, "svc.function_id")];
-    // The call's own span also has the job's attributes.
+    // The span of the call has the job's attributes too, so it is left out.
     if (queue === undefined || to === undefined || text(span, "svc.invocation_id") !== undefined) continue;
     const before = runs.get(`${queue}\n${to}`);
     runs.set(`${queue}\n${to}`, {

@@ -1,7 +1,7 @@
 import { t } from "../labels/translate.ts";
 import type { JsonValue } from "../lib/json.ts";
 
-/** A JSON Schema object. Its members are unchecked, because it comes from a worker. */
+/** A JSON Schema object. Its members were not checked, because the schema comes from a worker. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const MAX_REFS = 16;
@@ -11,8 +11,8 @@ export function asSchema(value: unknown): Schema | undefined {
 }
 
 /**
- * Follows local `$ref`s and unwraps single `allOf`s, and `anyOf`s with one option besides null. Returns undefined if a
- * reference has no target.
+ * Follows local `$ref`s. Replaces an `allOf` with one entry, and an `anyOf` with one entry besides null, by that entry.
+ * Returns undefined if a reference has no target.
  */
 export function resolve(
   schema: Schema,
@@ -35,7 +35,7 @@ export function resolve(
   return undefined;
 }
 
-/** Resolves one step. Returns the same schema if there is none. */
+/** Resolves one step. Returns the schema itself if there is nothing to resolve. */
 function innerOf(at: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
   if (typeof at.$ref === "string") {
     const target = lookUp(at.$ref, root);
@@ -67,7 +67,7 @@ function lookUp(ref: string, root: Schema): Schema | undefined {
   return asSchema(at);
 }
 
-/** Returns the names and schemas of an object's members. */
+/** Returns the members of an object: their names and schemas. */
 export function propertiesOf(schema: Schema): readonly (readonly [string, Schema])[] {
   const properties = asSchema(schema.properties);
   if (properties === undefined) return [];
@@ -123,7 +123,7 @@ export function constraintsOf(schema: Schema): readonly string[] {
   return found;
 }
 
-/** Converts a value of a schema (a default, an example) to the console's JSON type. */
+/** Converts a value in a schema (a default or an example) to the console's type for JSON. */
 export function asJson(value: unknown): JsonValue {
   return value as JsonValue;
 }

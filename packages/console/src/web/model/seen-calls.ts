@@ -1,4 +1,4 @@
-/** The parts of a span that show who called what. */
+/** The members of a span that show which function called which. */
 export interface FlowSpan {
   readonly trace_id: string;
   readonly span_id: string;
@@ -7,7 +7,7 @@ export interface FlowSpan {
   readonly attributes_map: Readonly<Record<string, unknown>>;
 }
 
-/** Observed calls from a function to another or to one of the engine. */
+/** Observed calls between two functions. The called one may be a function of the engine. */
 export interface SeenCall {
   readonly from: string;
   readonly to: string;
@@ -22,8 +22,8 @@ export interface TraceRoot {
 }
 
 /**
- * Returns the calls between functions in the spans. The caller is the nearest ancestor span of a function. A span that
- * a handler opens for a part of its work has the id of its call and is not a call itself.
+ * Returns the calls between functions in the spans. The caller is the function of the nearest span above. A span that a
+ * handler opens for a part of its work is not a call, although it has the id of the handler's call.
  */
 export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
   const byId = new Map(spans.map((span) => [`${span.trace_id} ${span.span_id}`, span]));
@@ -47,7 +47,7 @@ function invocationOf(span: FlowSpan): unknown {
   return span.attributes_map["svc.invocation_id"];
 }
 
-/** Returns the function of a call. Spans of jobs also name their function but are not calls. */
+/** Returns the function of a call's span. Spans of jobs name a function too, but they are not calls. */
 function functionOf(span: FlowSpan): string | undefined {
   if (invocationOf(span) === undefined) return undefined;
   const id = span.attributes_map["svc.function_id"];
@@ -55,7 +55,7 @@ function functionOf(span: FlowSpan): string | undefined {
 }
 
 function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): FlowSpan | undefined {
-  // Spans may come from outside, so parents can form a cycle.
+  // Spans may come from outside, so their parents may form a cycle.
   const visited = new Set<FlowSpan>([span]);
   let above = span;
   for (;;) {
@@ -67,7 +67,10 @@ function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): FlowSpan
   }
 }
 
-/** Returns traces of each kind, the latest first, so that frequent ones do not hide rare ones. */
+/**
+ * Selects traces of as many different names as possible, the latest first, so that frequent traces do not hide rare
+ * ones.
+ */
 export function varied(roots: readonly TraceRoot[], most: number): readonly string[] {
   const byName = new Map<string, string[]>();
   for (const { name, trace_id } of roots) byName.set(name, [...(byName.get(name) ?? []), trace_id]);

@@ -1,10 +1,10 @@
 import { t } from "../labels/translate.ts";
 import { type LeanSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
 
-/** A span in its trace. Times are fractional milliseconds since the start of the trace. */
+/** A span in its trace. Times are milliseconds with a fraction, counted from the start of the trace. */
 export interface SpanNode {
   readonly id: string;
-  /** Undefined for the placeholder of a parent that has not arrived. */
+  /** Undefined for a node that stands for a parent whose span has not arrived. */
   readonly span: LeanSpan | undefined;
   readonly name: string;
   readonly service: string;
@@ -25,21 +25,24 @@ export interface TraceForest {
   readonly byId: ReadonlyMap<string, SpanNode>;
   readonly roots: readonly SpanNode[];
   readonly startUnixNano: bigint;
-  /** From the first start to the last known start or end. */
+  /** Time from the first start to the last known start or end, in milliseconds. */
   readonly lengthMs: number;
   readonly isPending: boolean;
   readonly spanCount: number;
   readonly errorCount: number;
-  /** Number of levels. */
+  /** Number of levels of the tree. */
   readonly depth: number;
   readonly services: readonly string[];
   /** Number of spans whose parent has not arrived. */
   readonly orphanCount: number;
-  /** A span was its own ancestor. */
+  /** True if a span is its own ancestor. */
   readonly hasCycle: boolean;
-  /** Number of spans that start more than 1 ms before their parent in another service, because the clocks differ. */
+  /**
+   * Number of spans that start more than 1 ms before their parent in another service. That is possible because clocks
+   * differ.
+   */
   readonly skewedCount: number;
-  /** The earliest span without a parent, or the earliest span if all have one. */
+  /** The earliest span without a parent. If all spans have one, the earliest span. */
   readonly root: SpanNode | undefined;
   /** True if `root` is a span without a parent. */
   readonly hasRoot: boolean;
@@ -48,7 +51,7 @@ export interface TraceForest {
 const SKEW_MS = 1;
 const ZERO_IDS = /^0*$/;
 
-/** Builds the trees of a trace. Contains each span once, also if parents are missing or form a cycle. */
+/** Builds the trees of a trace. Each span appears once, even if parents are missing or form a cycle. */
 export function buildForest(spans: readonly LeanSpan[]): TraceForest {
   const starts = spans.map((span) => BigInt(span.start_time_unix_nano_text));
   const startUnixNano = starts.reduce(earlier, starts[0] ?? 0n);
@@ -160,7 +163,10 @@ function breakCycles(ordered: readonly SpanNode[], roots: SpanNode[]): boolean {
   return hasCycle;
 }
 
-/** Lists the nodes in depth-first order and sets their depth and index. Iterative, since a trace may be very deep. */
+/**
+ * Lists the nodes in depth-first order, and sets their depth and index. It is not recursive, because a trace may be
+ * very deep.
+ */
 function preorder(roots: readonly SpanNode[]): SpanNode[] {
   const found: SpanNode[] = [];
   const waiting = [...roots].reverse();
@@ -189,7 +195,7 @@ export function selfTimeMs(node: SpanNode, nowMs: number): number {
   const end = endOf(node, nowMs);
   let covered = 0;
   let reach = node.startMs;
-  // Siblings are sorted by start.
+  // Siblings are sorted by their start, so one pass is enough.
   for (const child of node.children) {
     const from = Math.max(child.startMs, reach);
     const to = Math.min(endOf(child, nowMs), end);

@@ -1,4 +1,4 @@
-/** A scope, as listed by `state::groups`. */
+/** A scope, in the form in which `state::groups` lists it. */
 export interface StateGroup {
   readonly scope: string;
   readonly items: number;

@@ -7,7 +7,7 @@ import { maskedPreview } from "../lib/secrets.ts";
 export interface FoundItem {
   readonly scope: string;
   readonly key: string;
-  /** Beginning of the value on one line. Secrets are masked. */
+  /** Beginning of the value, on one line, with secrets masked. */
   readonly preview: string;
   readonly version: number;
   readonly bytes: number;
@@ -18,23 +18,26 @@ export interface FoundItems {
   readonly items: readonly FoundItem[];
   /** Number of items that were read. */
   readonly scanned: number;
-  /** Where the search continues; null if all items were read. */
+  /** Position at which the next request continues. Null if all items were read. */
   readonly cursor: string | null;
 }
 
-/** Maximum requests of one search, which the user can continue. Each reads up to 10,000 items. */
+/**
+ * Maximum number of requests for one search. After them, the user can continue it. Each request reads up to 10,000
+ * items.
+ */
 const MAX_REQUESTS = 2;
 const PREVIEW = 160;
 
 interface SearchOptions {
   readonly limit: number;
-  /** Whether scopes of the system are searched, too. */
+  /** True if scopes of the system are searched too. */
   readonly withSystem: boolean;
   readonly cursor?: string | null;
   readonly signal: AbortSignal;
 }
 
-/** Returns up to `limit` state items that match a query, and possibly none although more follow. */
+/** Returns up to `limit` state items that match a query. It may return none although later items match. */
 export async function queryState(
   query: string,
   { limit, withSystem, cursor, signal }: SearchOptions,
@@ -53,7 +56,7 @@ export async function queryState(
   return { items, scanned, cursor: next };
 }
 
-/** Reads the value as text, because JSON.parse would round large numbers. */
+/** Reads an item. The value stays text, because JSON.parse would round large numbers. */
 function readItem(text: string): FoundItem {
   const members = memberTexts(text);
   const fact = <Fact>(name: string): Fact => JSON.parse(members.get(name) ?? "null") as Fact;

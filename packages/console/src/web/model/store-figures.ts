@@ -1,4 +1,4 @@
-/** What a store of the engine holds. */
+/** Figures of a store in the engine. */
 export interface StoreFigures {
   readonly stored: number;
   readonly limit: number | null;
@@ -6,6 +6,6 @@ export interface StoreFigures {
   readonly max_bytes: number;
   readonly disk_bytes?: number;
   readonly oldest_ms: number | null;
-  /** Spans only. Null: none was evicted. */
+  /** Only for spans: time since which all spans are stored. Null if none was evicted. */
   readonly complete_since_ms?: number | null;
 }

@@ -3,10 +3,13 @@ import { duration } from "../lib/time.ts";
 import type { SpanNode, TraceForest } from "./span-forest.ts";
 import type { AsyncWork, TraceStatus } from "./trace-types.ts";
 
-/** Work that ends this long after the root span is asynchronous; the same value as in the engine's summaries. */
+/**
+ * Work that ends this long after the root span, in milliseconds, is asynchronous. The engine's summaries use the same
+ * value.
+ */
 const ASYNC_AFTER_MS = 2;
 
-/** Status and duration of a trace, which are those of its root span, as in the engine's summaries. */
+/** Status and duration of a trace. They are those of its root span, as in the engine's summaries. */
 export interface TraceOutcome {
   readonly status: TraceStatus;
   /** Undefined while the root span is running. */
@@ -14,7 +17,7 @@ export interface TraceOutcome {
   readonly asyncWork: AsyncWork | undefined;
 }
 
-/** Without a root span, the status and duration are those of all spans together. */
+/** Returns the outcome of a trace. Without a root span, status and duration are those of all spans together. */
 export function outcomeOf(forest: TraceForest): TraceOutcome {
   const { root } = forest;
   if (root === undefined || !forest.hasRoot) {
@@ -34,7 +37,10 @@ function asyncWorkOf(forest: TraceForest, startMs: number, endMs: number): Async
   };
 }
 
-/** Returns the span that failed first. Its callers fail later, when they get its error. Undefined if none failed. */
+/**
+ * Returns the span that failed first. Its callers fail later, because its error reaches them. Returns undefined if no
+ * span failed.
+ */
 export function firstFailure(forest: TraceForest): SpanNode | undefined {
   const failed = forest.nodes.filter(({ status, span }) => status === "error" && span !== undefined);
   return failed.reduce<SpanNode | undefined>((first, node) => {
@@ -44,7 +50,7 @@ export function firstFailure(forest: TraceForest): SpanNode | undefined {
   }, undefined);
 }
 
-/** For example `until +1.6 s, 1 error`. */
+/** Describes asynchronous work, for example `until +1.6 s, 1 error`. */
 export function asyncWorkText({ until_ms, errors }: AsyncWork): string {
   const end = until_ms === null ? t`still running` : `until +${duration(until_ms)}`;
   return errors === 0 ? end : plural(errors, "{0}, # error", "{0}, # errors", end);

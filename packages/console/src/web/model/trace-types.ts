@@ -1,4 +1,4 @@
-// Results of engine::traces::*. Attributes are strings, so that numbers are not rounded.
+// Types of the results of engine::traces::*. Attributes are strings, so that numbers are not rounded.
 
 export type TraceStatus = "ok" | "error" | "pending";
 
@@ -22,14 +22,14 @@ export interface TraceSummary {
   /** Duration of the root span. Null while it is running. */
   readonly duration_ms: number | null;
   readonly span_count: number;
-  /** Number of failed spans, whatever the status. */
+  /** Number of failed spans, independent of the status. */
   readonly error_count: number;
-  /** Absent if nothing went on after the root span. */
+  /** Absent if no work continued after the root span. */
   readonly async_work?: AsyncWork;
   readonly partial: boolean;
   readonly trigger_type?: string;
   readonly function_id?: string;
-  /** Engines of the cluster that have spans of it. */
+  /** Engines of the cluster that have spans of the trace. */
   readonly nodes?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface MergedFrom {
   readonly missing?: readonly string[];
 }
 
-/** Returns true if several engines were asked, including those that did not answer. */
+/** Returns true if several engines were asked. Engines that did not answer are counted too. */
 export function isOfSeveral({ nodes = [], missing = [] }: MergedFrom): boolean {
   return nodes.length + missing.length > 1;
 }
@@ -60,7 +60,7 @@ export interface SpanLink {
   readonly attributes: readonly Attribute[];
 }
 
-/** A span with the fields needed to draw it. */
+/** A span with only the members that are needed to draw it. */
 export interface LeanSpan {
   readonly span_id: string;
   readonly parent_span_id: string | null;
@@ -71,7 +71,7 @@ export interface LeanSpan {
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
   readonly service_name: string;
-  /** Engine of the cluster that recorded it. */
+  /** Engine of the cluster that recorded the span. */
   readonly node?: string;
   readonly events: readonly Pick<SpanEvent, "name" | "timestamp_unix_nano_text">[];
 }
@@ -85,7 +85,7 @@ export interface StoredSpan extends LeanSpan {
   readonly internal: boolean;
   readonly worker_id: string | null;
   readonly attributes: readonly Attribute[];
-  /** The same as typed values; large numbers are rounded. */
+  /** The attributes as values of their types. Large numbers are rounded. */
   readonly attributes_map?: Readonly<Record<string, unknown>>;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
@@ -100,7 +100,7 @@ export interface TraceListAnswer extends MergedFrom {
   readonly total: number;
   readonly total_is_lower_bound?: true;
   readonly cursor: string | null;
-  /** The search timed out before the page was full; continue with `cursor`. */
+  /** True if the search timed out before the page was full. It can be continued with `cursor`. */
   readonly partial?: true;
   readonly as_of: number;
 }
@@ -148,7 +148,7 @@ export interface CompareAnswer {
   readonly truncated?: true;
 }
 
-/** Returns the status of a span: an ended span with unset status is ok, a running one is pending. */
+/** Returns the status of a span. A running span is pending. An ended span whose status is unset is ok. */
 export function statusOfSpan(span: Pick<LeanSpan, "status" | "end_time_unix_nano_text">): TraceStatus {
   if (span.status === "error") return "error";
   return span.end_time_unix_nano_text === null ? "pending" : "ok";

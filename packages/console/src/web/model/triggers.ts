@@ -1,6 +1,6 @@
 import type { TriggerListing } from "@svc-runtime/protocol/listings";
 
-/** A trigger, as in the stream `svc.triggers`. */
+/** A trigger, in the form of the stream `svc.triggers`. */
 export type TriggerItem = Omit<TriggerListing, "made_by">;
 
 export type Kind = "http" | "cron" | "queue" | "event" | "state" | "other";
@@ -18,12 +18,12 @@ const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
   "state:deleted": "state",
 };
 
-/** Returns the group of a trigger type. Types of workers, streams and telemetry are `other`. */
+/** Returns the group of a trigger type. Trigger types of workers, streams and telemetry are in the group `other`. */
 export function kindOf(type: string): Kind {
   return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
 }
 
-/** Returns the schedule of a cron trigger, undefined for others. */
+/** Returns the expression of a cron trigger. Returns undefined for other triggers. */
 export function cronExpressionOf({
   trigger_type,
   config,

@@ -13,7 +13,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   accent: "bg-accent-soft text-accent",
 };
 
-/** A short word in a coloured box. The colour only repeats the meaning of the word. */
+/** A short word in a coloured box. The colour only repeats what the word says. */
 export function Badge({
   tone = "neutral",
   icon,

@@ -11,7 +11,7 @@ const LOOKS = {
 export interface ButtonProps extends ComponentProps<"button"> {
   readonly look?: keyof typeof LOOKS;
   readonly icon?: ReactNode;
-  /** Why the button is disabled, shown as its title. */
+  /** Reason why the button is disabled. It is shown as the button's title. */
   readonly disabledReason?: string | undefined;
   readonly isPending?: boolean;
 }

@@ -1,7 +1,7 @@
 import { type ClassValue, clsx } from "clsx";
 import { twMerge } from "tailwind-merge";
 
-/** Joins class names. A later class wins over a conflicting earlier one. */
+/** Joins class names. If two of them conflict, the later one is used. */
 export function cn(...values: ClassValue[]): string {
   return twMerge(clsx(values));
 }

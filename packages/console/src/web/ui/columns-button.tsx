@@ -4,7 +4,7 @@ import { t } from "../labels/translate.ts";
 import { withUnavailable } from "../lib/with-unavailable.ts";
 import { PopoverButton } from "./popover.tsx";
 
-/** The code is loaded when the first menu opens. */
+/** The code of the menu is loaded when the first menu opens. */
 const ColumnsMenu = lazy(() => import("./columns-menu.tsx"));
 
 /** A button that opens the menu of a table's columns. */
@@ -15,7 +15,7 @@ export default function ColumnsButton({
   onChange,
   ...menu
 }: ComponentProps<typeof ColumnsMenu> & {
-  /** Name of a table whose columns are `all`; without it the button shows its own name. */
+  /** Name of the table whose columns are `all`. Without it, the button shows its own name. */
   readonly table?: string;
   readonly className?: string;
 }) {

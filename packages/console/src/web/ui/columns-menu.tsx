@@ -12,12 +12,12 @@ export default function ColumnsMenu({
 }: {
   /** Keys of all columns, in their default order. */
   readonly all: readonly string[];
-  /** Keys of the columns that are shown by default. Default: all. */
+  /** Keys of the columns that are shown by default. If it is not given, all columns are. */
   readonly defaults?: readonly string[];
-  /** Keys of the shown columns, in order. Undefined: the defaults. */
+  /** Keys of the shown columns, in order. If undefined, the default columns are shown. */
   readonly shown: readonly string[] | undefined;
   readonly labelOf?: (key: string) => string;
-  /** Undefined for the defaults. */
+  /** Called with the new columns, or with undefined for the default columns. */
   readonly onChange: (shown: string[] | undefined) => void;
 }) {
   const current = shown ?? defaults;

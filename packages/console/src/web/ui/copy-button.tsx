@@ -13,7 +13,7 @@ const LABELS = {
   failed: t`The browser refused`,
 } as const;
 
-/** Copies text to the clipboard and confirms it. Waits for a promise. */
+/** Button that copies a text to the clipboard and confirms that. If the text is a promise, it waits for it. */
 export function CopyButton({
   text,
   label,

@@ -8,30 +8,31 @@ import { CopyButton } from "./copy-button.tsx";
 import { ScrollArea } from "./scroll-area.tsx";
 import { isUnreachable, Unreachable } from "./unreachable.tsx";
 
-/** Delay before the skeleton is shown, so that fast loads do not flash, in milliseconds. */
+/** Delay before the skeleton is shown, in milliseconds. It prevents that the skeleton flashes when data loads fast. */
 const SKELETON_AFTER_MS = 150;
 
 export interface DataRegionProps {
-  /** The first response has not arrived. */
+  /** True until the first response has arrived. */
   readonly loading: boolean;
   readonly error?: Error | null | undefined;
-  /** The response was successful and empty. */
+  /** True if the response was successful and empty. */
   readonly empty: boolean;
-  /** Filters that hide everything; `clear` removes them. */
+  /** Filters that hide all data. `clear` removes them. */
   readonly filtered?: { readonly what: string; readonly clear: () => void } | undefined;
-  /** Content if there is no data: an explanation, how to create some, a snippet. */
+  /** Content to show if there is no data: an explanation, how to create data, or a snippet. */
   readonly emptyState: ReactNode;
   readonly skeleton?: ReactNode;
   readonly retry?: (() => void) | undefined;
-  /** False if the console's server has the data. Default true. */
+  /** False if the data comes from the console's server and not from the engine. Default true. */
   readonly needsEngine?: boolean;
   readonly className?: string;
   readonly children: ReactNode;
 }
 
 /**
- * Shows one of the states of a data region: loading, unreachable, empty, empty because of filters, error, or data. Stale data stays;
- * the shell's bar reports it. The empty state needs a successful empty response.
+ * Shows a region of the page in one of these states: loading, unreachable, empty, empty because of filters, error, or
+ * data. Data that is out of date stays visible, and a bar of the page reports that. The empty state is shown only after
+ * a successful response without data.
  */
 export function DataRegion({
   loading,

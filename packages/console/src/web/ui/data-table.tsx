@@ -7,19 +7,19 @@ import { cn } from "./cn.ts";
 import { useNewRows } from "./use-new-rows.ts";
 import { useWidth } from "./use-width.ts";
 
-/** The code is loaded after the table. */
+/** The code of the menu is loaded after the table. */
 const ColumnsButton = lazyExtra(() => import("./columns-button.tsx"));
 
 export interface Column<Row> {
   readonly key: string;
   readonly header: string;
-  /** The header is only for screen readers, e.g. of a column of check boxes. */
+  /** True if only screen readers see the header, for example that of a column of check boxes. */
   readonly headerHidden?: boolean;
   /** Width in the grid, e.g. `minmax(12rem,2fr)`, `6rem`. */
   readonly width: string;
   readonly align?: "right";
   readonly sortable?: boolean;
-  /** Hidden if the table is narrower than this, in pixels. */
+  /** The column is hidden if the table is narrower than this, in pixels. */
   readonly from?: number;
   cell(row: Row): ReactNode;
 }
@@ -31,7 +31,7 @@ export interface Sort {
 
 export interface DataTableProps<Row> {
   readonly label: string;
-  /** Identifies the table where the browser stores which columns are shown. Default: the label. */
+  /** Name under which the browser stores the shown columns of the table. Defaults to the label. */
   readonly id?: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -39,20 +39,23 @@ export interface DataTableProps<Row> {
   readonly selectedId?: string | undefined;
   readonly onSelect?: ((row: Row) => void) | undefined;
   /**
-   * Called on a click, or on Enter in the selected row; without it a click selects. For rows that open another page, so
-   * that the arrow keys only move.
+   * Called on a click, or on Enter in the selected row. It is for rows that open another page, so that arrow keys only
+   * move. Without it, a click selects the row.
    */
   readonly onOpen?: ((row: Row) => void) | undefined;
   readonly sort?: Sort | undefined;
   readonly onSort?: ((sort: Sort) => void) | undefined;
-  /** Total number of rows if `rows` is only a part. */
+  /** Total number of rows. It is given if `rows` contains only a part of them. */
   readonly total?: number | undefined;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
-  /** Called when the list is scrolled to its first row or away from it. */
+  /** Called when the list is scrolled to its first row, or away from it. */
   readonly onTop?: ((isAtTop: boolean) => void) | undefined;
-  /** Called when the last rows come into view. */
+  /** Called when the last rows become visible. */
   readonly onEnd?: (() => void) | undefined;
-  /** Returns the heading of a section row, or undefined for items. Keyboard navigation skips headings. */
+  /**
+   * Returns the heading if the row is the heading of a section. Returns undefined for other rows. The keyboard skips
+   * headings.
+   */
   readonly headingOf?: ((row: Row) => ReactNode | undefined) | undefined;
   readonly footer?: ReactNode;
 }
@@ -64,8 +67,8 @@ const HEADER = 30;
 const MENU_WIDTH = 480;
 
 /**
- * A virtualised grid of rows. Arrows, j and k, Home, End and Page keys move, Enter opens. The row height depends on the
- * density.
+ * A virtualized list of rows. The arrow keys, j and k, Home, End and the Page keys move the selection; Enter opens a
+ * row. The height of rows depends on the density.
  */
 export function DataTable<Row>({
   label,
@@ -93,7 +96,7 @@ export function DataTable<Row>({
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    // The header takes this much of the space that the virtualizer counts on.
+    // The header covers a part of the area that the virtualizer considers visible.
     scrollPaddingEnd: HEADER,
     getItemKey: (at) => idOf(rows[at] as Row),
   });
@@ -109,7 +112,7 @@ export function DataTable<Row>({
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
 
-  // Also when the detail opens beside or below the table, which makes the table smaller.
+  // The table also scrolls when the detail opens beside or below it, because that makes the table smaller.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection moves the list
   useEffect(() => {
     if (selectedAt >= 0) virtualizer.scrollToIndex(selectedAt, { align: "auto" });

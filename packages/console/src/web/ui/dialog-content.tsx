@@ -3,8 +3,8 @@ import { type ComponentProps, useState } from "react";
 import { focusOn } from "./focus.ts";
 
 /**
- * Content of a dialog. Restores the focus itself, because Radix restores it only to a trigger, and dialogs opened by
- * state have none.
+ * Content of a dialog. It restores the focus itself. Radix restores the focus only to a trigger element, and a dialog
+ * that is opened by state has none.
  */
 export function DialogContent({
   onClosed,

@@ -10,7 +10,7 @@ export interface DialogProps {
   readonly footer?: ReactNode;
 }
 
-/** An open dialog. It traps the focus and restores it on closing. */
+/** An open dialog. It keeps the focus inside. When it closes, it restores the focus. */
 export default function DialogImpl({ onClose, title, description, children, footer }: DialogProps) {
   return (
     <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>

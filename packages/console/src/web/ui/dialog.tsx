@@ -4,7 +4,7 @@ import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 import type { DialogProps } from "./dialog-impl.tsx";
 
-/** The code is loaded when the first dialog opens, or shortly after the page. */
+/** Loads the code of dialogs, when the first dialog opens or shortly after the page. */
 export const loadDialog = () => import("./dialog-impl.tsx");
 const DialogImpl = lazy(loadDialog);
 
@@ -23,7 +23,7 @@ interface ConfirmDialogProps {
   readonly description: ReactNode;
   readonly action: string;
   readonly onConfirm: () => void;
-  /** Why the action is no longer possible, although it was when the dialog opened. */
+  /** Reason why the action is not possible any more, although it was possible when the dialog opened. */
   readonly refusal: string | undefined;
   readonly typeToConfirm?: string | undefined;
   readonly isPending?: boolean;
@@ -31,10 +31,11 @@ interface ConfirmDialogProps {
 }
 
 /**
- * Asks for confirmation before a destructive action. With `typeToConfirm`, the button works once that text is typed.
+ * Asks for confirmation before a destructive action. With `typeToConfirm`, the button is enabled only after the user
+ * has typed this text.
  */
 export function ConfirmDialog({ open, ...rest }: ConfirmDialogProps) {
-  // Unmounts with the dialog, so that each dialog needs a new confirmation.
+  // The content is unmounted when the dialog closes, so that each opening needs a new confirmation.
   return open ? <OpenConfirmDialog {...rest} /> : null;
 }
 

@@ -7,8 +7,8 @@ export interface FilterTab<Value extends string> {
 }
 
 /**
- * Tabs that filter one list. Tabs without results stay, disabled. A group of toggle buttons, since there is only one
- * list.
+ * Tabs that filter a list. Tabs without results stay visible but are disabled. They are toggle buttons and not real
+ * tabs, because all show the same list.
  */
 export function FilterTabs<Value extends string>({
   label,

@@ -1,4 +1,4 @@
-/** Focuses the element, or the page if the element is gone. Does nothing if something else has the focus already. */
+/** Focuses the element. If it no longer exists, focuses the page. Does nothing if another element has the focus. */
 export function focusOn(element: Element | null): void {
   if (document.activeElement !== null && document.activeElement !== document.body) return;
   const isThere = element instanceof HTMLElement && element.isConnected && element !== document.body;

@@ -2,8 +2,8 @@ import { useRouter } from "@tanstack/react-router";
 import type { ComponentProps, MouseEvent } from "react";
 
 /**
- * A link to an address of the console that is created at run time, including the query. Navigates without a reload. For
- * known routes, use the router's Link.
+ * A link to an address of the console. The address includes the query, and is created at run time. A click navigates
+ * without a reload. For known routes, use the router's Link.
  */
 export function HrefLink({ href, onClick, ...rest }: ComponentProps<"a"> & { readonly href: string }) {
   const router = useRouter();

@@ -9,7 +9,10 @@ function asSchema(value: unknown): Schema | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
 }
 
-/** Completes member names and enum values from a JSON Schema. Follows local `$ref`s, `allOf`, `anyOf` and `oneOf`. */
+/**
+ * Returns a function that completes member names and enum values from a JSON Schema. It follows local `$ref`s, `allOf`,
+ * `anyOf` and `oneOf`.
+ */
 export function schemaCompletion(schema: unknown): (context: CompletionContext) => CompletionResult | null {
   const root = asSchema(schema);
   return ({ state, pos, explicit }) => {
@@ -55,7 +58,7 @@ function names(schemas: readonly Schema[], holder: SyntaxNode, state: EditorStat
   );
 }
 
-/** Returns the path to a node as names and `[]`. */
+/** Returns the path to a node, as names of members and `[]` for array items. */
 function pathOf(node: SyntaxNode, state: EditorState): readonly string[] {
   const path: string[] = [];
   for (let up: SyntaxNode | null = node; up !== null; up = up.parent) {

@@ -16,7 +16,7 @@ export interface JsonDiffProps {
   readonly className?: string;
 }
 
-/** Lines of context around a change; the rest is folded. */
+/** Number of unchanged lines that are shown around a change. All other unchanged lines are folded. */
 const CONTEXT_LINES = 3;
 
 const marks = EditorView.theme({

@@ -39,9 +39,9 @@ export interface JsonEditorProps {
   readonly label: string;
   readonly value: string;
   readonly onChange?: ((text: string) => void) | undefined;
-  /** JSON Schema for completion. */
+  /** JSON Schema, from which the editor suggests completions. */
   readonly schema?: unknown;
-  /** `mod+Enter`. */
+  /** Called on `mod+Enter`. */
   readonly onSubmit?: (() => void) | undefined;
   readonly onSave?: (() => void) | undefined;
   readonly readOnly?: boolean;
@@ -64,10 +64,10 @@ export const colors = HighlightStyle.define([
   { tag: [tags.bool, tags.null], color: "var(--info)" },
 ]);
 
-/** Marks changes that come from the `value` property, which are no edits of the user. */
+/** Marks changes that come from the `value` property. They are not edits of the user. */
 const fromProps = Annotation.define<true>();
 
-/** The useful part of CodeMirror's default keymap, without comments and the like. */
+/** The useful part of CodeMirror's default keymap. It leaves out, for example, keys that comment lines. */
 const lineKeymap: readonly KeyBinding[] = [
   { key: "Alt-ArrowUp", run: moveLineUp },
   { key: "Alt-ArrowDown", run: moveLineDown },

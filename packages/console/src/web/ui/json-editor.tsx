@@ -3,7 +3,7 @@ import type { JsonEditorProps } from "./json-editor-impl.tsx";
 
 const Editor = lazy(() => import("./json-editor-impl.tsx"));
 
-/** A JSON editor that marks syntax errors. Loaded on first use. */
+/** A JSON editor that marks syntax errors. The code is loaded when it is first used. */
 export function JsonEditor(props: JsonEditorProps) {
   return (
     <Suspense

@@ -10,7 +10,7 @@ import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
 import { CopyButton } from "./copy-button.tsx";
 
-/** Longer text is shown only on request, in characters. */
+/** Texts with more characters than this are shown only on request. */
 const LARGE = 256 * 1024;
 const PAGE = 100;
 
@@ -18,7 +18,8 @@ const PAGE = 100;
 const Revealed = createContext(false);
 
 /**
- * Shows JSON as an expandable tree with exact numbers. Secrets are masked until revealed, also in copies and downloads.
+ * Shows JSON as an expandable tree with exact numbers. Secrets are masked until the user reveals them. This also
+ * applies to copies and downloads.
  */
 export function JsonView({
   text,
@@ -30,7 +31,7 @@ export function JsonView({
   readonly text: string;
   readonly name?: string;
   readonly openTo?: number;
-  /** It contains no secrets, whatever the member names, e.g. a schema. */
+  /** True if the JSON contains no secrets, whatever its member names are. That is so for a schema. */
   readonly isPlain?: boolean;
   readonly className?: string;
 }) {
@@ -40,7 +41,7 @@ export function JsonView({
   const [isAsked, setAsked] = useState(false);
   const isRevealed = isPlain || isAsked;
   const parsed = useMemo(() => (isLarge ? undefined : read(text)), [text, isLarge]);
-  // Text that is too large to be parsed may contain secrets.
+  // A text that is too large to be parsed is treated as if it had secrets.
   const hasSecrets = !isPlain && (parsed === undefined || parsed.masked !== parsed.shown);
   const given = (): string => (isRevealed ? text : maskedText(text));
   return (
@@ -95,7 +96,7 @@ export function JsonView({
   );
 }
 
-/** The text if it is not drawn as a tree: unchanged, and with secrets masked. */
+/** Content that is not drawn as a tree: the unchanged text, and the text with secrets masked. */
 interface AsText {
   readonly shown: string;
   readonly masked: string;

@@ -4,8 +4,8 @@ import { useLiveState } from "../lib/use-live.ts";
 import { Timestamp, useNow } from "./time.tsx";
 
 /**
- * Shows the time of the last update. Marks the data as stale if the page is not live, or the data is older than twice
- * its interval.
+ * Shows the time of the last update. The data is marked as out of date if the page is not live, or if the data is older
+ * than twice its interval.
  */
 export function LastUpdate({
   asOfMs,

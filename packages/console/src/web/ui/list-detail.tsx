@@ -6,7 +6,7 @@ import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
 import { focusOn } from "./focus.ts";
 
-/** Below this width, in pixels, the detail takes the whole screen. */
+/** If the window is narrower than this, in pixels, the detail takes the whole screen. */
 const NARROW = 900;
 
 /** Returns true if the window is narrower than `limit`, in pixels. */
@@ -23,8 +23,8 @@ export function useIsNarrow(limit: number = NARROW): boolean {
 }
 
 /**
- * A list with the detail of the selected item beside it. On a narrow screen the detail replaces the list and has a back
- * button.
+ * A list, with the detail of the selected item beside it. On a narrow screen, the detail replaces the list and has a
+ * back button.
  */
 export function ListDetail({
   list,
@@ -47,8 +47,8 @@ export function ListDetail({
   const heading = useRef<HTMLHeadingElement>(null);
   const isOpen = detail !== undefined;
   const [wasOpen, setWasOpen] = useState(isOpen);
-  // Moves the focus when the detail replaces the list or the list replaces the detail. Otherwise the focus would be
-  // lost with the removed element.
+  // The focus is moved when the detail replaces the list, or the list replaces the detail. Otherwise the focus would be
+  // lost together with the removed element.
   useEffect(() => {
     if (wasOpen === isOpen) return;
     setWasOpen(isOpen);
@@ -89,7 +89,7 @@ export function ListDetail({
       </div>
     );
   }
-  // The list is always at the same place in the tree, so that it keeps its focus and scroll position.
+  // The list is always at the same place in the tree of components, so that it keeps its focus and scroll position.
   return (
     <Group orientation="horizontal" id={id} className="min-h-0 flex-1">
       <Panel id="list" minSize="30%" className="flex flex-col">

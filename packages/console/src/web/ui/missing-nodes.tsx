@@ -1,4 +1,4 @@
-/** Says which engines of the cluster did not answer. `text` returns the sentence for their names. */
+/** Says which engines of the cluster did not answer. `text` returns the sentence; its argument is their names. */
 export function MissingNodes({
   names,
   text,

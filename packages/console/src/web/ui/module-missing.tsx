@@ -8,7 +8,7 @@ export function isModuleMissing(error: Error | null | undefined): boolean {
   return error instanceof ApiFailure && error.code === "function_not_found";
 }
 
-/** Shows the config lines for the module that a page needs (decision 38). */
+/** Shows the lines of the config that enable the module that a page needs. */
 export function ModuleMissing({ module, what }: { readonly module: string; readonly what: string }) {
   return (
     <EmptyState title={t`${what} is not enabled`} snippet={`workers:\n  - name: ${module}`}>

@@ -4,7 +4,7 @@ import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 import { useIsNarrow } from "./list-detail.tsx";
 
-/** Rarely used tools of a page. On narrow screens they are behind a button. */
+/** Tools of a page that are rarely used. On narrow screens, a button opens them. */
 export function MoreTools({ children }: { readonly children: ReactNode }) {
   const isNarrow = useIsNarrow(640);
   const [isOpen, setOpen] = useState(false);

@@ -5,7 +5,7 @@ import { noteRecent } from "../lib/recent-items.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { isWithoutEngine, Unreachable } from "./unreachable.tsx";
 
-/** A page with its title (also as the h1 and in the browser), controls and content. */
+/** A page with its title, controls and content. The title is also the h1 element and the title of the window. */
 export function Page({
   title,
   titleLink,
@@ -16,13 +16,13 @@ export function Page({
   children,
 }: {
   readonly title: string;
-  /** The title as a link to the list, for the breadcrumb of an open item. */
+  /** The title as a link to the list. It is given if an item is open. */
   readonly titleLink?: ReactNode;
-  /** Name of the open item, for the window title and the recent items. */
+  /** Name of the open item. It is used in the title of the window and in the list of recent items. */
   readonly subject?: string | undefined;
   readonly count?: number | undefined;
   readonly controls?: ReactNode;
-  /** False if the page is useful before the engine was reached. Default true. */
+  /** False if the page is useful before the engine has been reached. Default true. */
   readonly needsEngine?: boolean;
   readonly children: ReactNode;
 }) {

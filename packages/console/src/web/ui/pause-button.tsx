@@ -3,7 +3,10 @@ import { t } from "../labels/translate.ts";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
 
-/** Freezes the displayed data while the page keeps receiving; `p` does the same. `waiting`: number of new items. */
+/**
+ * Button that freezes the displayed data. The page still receives data. The key `p` does the same. `waiting` is the
+ * number of new items.
+ */
 export function PauseButton({
   isPaused,
   waiting,

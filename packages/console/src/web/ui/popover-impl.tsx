@@ -3,7 +3,7 @@ import type { ReactNode, RefObject } from "react";
 import { cn } from "./cn.ts";
 
 export interface PopoverProps {
-  /** The button below which it opens. */
+  /** The button below which the popover opens. */
   readonly button: RefObject<HTMLButtonElement | null>;
   readonly label: string;
   readonly className: string;
@@ -11,11 +11,11 @@ export interface PopoverProps {
   readonly children: ReactNode;
 }
 
-/** An open popover below its button. Escape and clicks elsewhere close it and restore the focus. */
+/** An open popover below its button. Escape, or a click elsewhere, closes it and restores the focus. */
 export default function PopoverImpl({ button, label, className, onClose, children }: PopoverProps) {
   return (
     <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      {/* The button exists before this code is loaded, so it is not part of the popover. */}
+      {/* The button is only an anchor and not part of the popover, because it exists before this code is loaded. */}
       <Radix.Anchor virtualRef={button} />
       <Radix.Portal>
         <Radix.Content
@@ -27,7 +27,7 @@ export default function PopoverImpl({ button, label, className, onClose, childre
             "z-40 max-w-[calc(100vw-1rem)] rounded-lg border border-line bg-surface p-2 shadow-pop",
             className,
           )}
-          // The button handles its own clicks.
+          // Clicks on the button do not count as outside, because the button handles them itself.
           onInteractOutside={(event) => {
             if (event.target instanceof Node && button.current?.contains(event.target) === true) event.preventDefault();
           }}

@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
 import { Button, type ButtonProps } from "./button.tsx";
 
-/** The code is loaded when the first popover opens, or shortly after the page. */
+/** Loads the code of popovers, when the first popover opens or shortly after the page. */
 export const loadPopover = () => import("./popover-impl.tsx");
 const PopoverImpl = lazy(loadPopover);
 

@@ -6,7 +6,7 @@ import { Button } from "./button.tsx";
 
 const Revealed = createContext(false);
 
-/** Returns whether secrets are shown here, and a button that shows them if there are any. */
+/** Returns whether secrets are shown here. If there are any, also returns a button that shows them. */
 export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; readonly button: ReactNode } {
   const [isAsked, setAsked] = useState(false);
   const button = hasSecrets && (
@@ -22,12 +22,14 @@ export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; 
   return { isRevealed: isAsked, button };
 }
 
-/** Shows or masks secrets of its children. */
+/** Area in which secrets are shown or masked. */
 export function RevealArea({ isRevealed, children }: { readonly isRevealed: boolean; readonly children: ReactNode }) {
   return <Revealed value={isRevealed}>{children}</Revealed>;
 }
 
-/** Returns the text as it may be shown and copied here. `isMasked`: parts of it are masked. */
+/**
+ * Returns the text in the form in which it may be shown and copied here. `isMasked` is true if parts of it are masked.
+ */
 export function useShown(
   name: string,
   text: string,

@@ -1,7 +1,10 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "./cn.ts";
 
-/** A region that scrolls if its content is too large. Only then it is focusable, so that the arrow keys scroll it. */
+/**
+ * A region that scrolls if its content is too large. In this case it can have the focus, so that the arrow keys scroll
+ * it.
+ */
 export function ScrollArea({
   label,
   className,

@@ -7,7 +7,7 @@ import { cn } from "./cn.ts";
 
 const WAIT_MS = 150;
 
-/** The search of a page. `/` focuses it; typed text takes effect after a short delay. */
+/** Search box of a page. The key `/` focuses it. Typed text takes effect after a short delay. */
 export function SearchBox({
   label,
   value,
@@ -20,9 +20,9 @@ export function SearchBox({
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly className?: string;
-  /** Undefined: no shortcut. */
+  /** Key that focuses the box. Without it, there is no shortcut. */
   readonly hotkey?: string | undefined;
-  /** Returns options for the word before the caret. They are offered while the user types. */
+  /** Returns suggestions for the word before the caret. They are shown while the user types. */
   readonly complete?: (text: string, caret: number) => Completion | undefined;
 }) {
   const [text, setText] = useState(value);
@@ -75,7 +75,10 @@ export function SearchBox({
   );
 }
 
-/** The list of options below the box. Arrow keys choose one, Enter and Tab insert it, Escape closes the list. */
+/**
+ * The list of suggestions below the box. The arrow keys select one, Enter and Tab insert it, and Escape closes the
+ * list.
+ */
 function useOptions({
   input,
   setText,
@@ -106,7 +109,7 @@ function useOptions({
     const start = before.slice(0, completion.from) + option;
     setText(start + before.slice(completion.to));
     setCaret(start.length);
-    // After the name of a field, its values.
+    // After a field name was inserted, suggests values for it.
     offer(start + before.slice(completion.to), start.length);
   };
   const isOpen = options.length > 0;
@@ -121,7 +124,7 @@ function useOptions({
           ...(active < 0 ? {} : { "aria-activedescendant": `${id}-${active}` }),
         }
       : { autoComplete: "off" },
-    /** Returns true if the key was for the list. */
+    /** Handles a key. Returns true if the key was for the list. */
     onKey(event: React.KeyboardEvent): boolean {
       if (!isOpen) return false;
       const chosen = options[active];
@@ -149,7 +152,7 @@ function useOptions({
               role="option"
               aria-selected={at === active}
               tabIndex={-1}
-              // Before the box loses the focus.
+              // `onMouseDown` is used, because a click would come after the box has lost the focus.
               onMouseDown={(event) => {
                 event.preventDefault();
                 insert(text);

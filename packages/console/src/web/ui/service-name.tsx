@@ -2,7 +2,7 @@ import { t } from "../labels/translate.ts";
 import { serviceColor } from "../lib/service-colors.ts";
 import { cn } from "./cn.ts";
 
-/** A square in the colour of a service. Its name is beside it. */
+/** A square in the colour of a service. The name of the service is shown beside it. */
 export function ServiceSwatch({ service, className }: { readonly service: string; readonly className?: string }) {
   return (
     <span
@@ -13,7 +13,7 @@ export function ServiceSwatch({ service, className }: { readonly service: string
   );
 }
 
-/** The colours of services in a chart, and that of errors. */
+/** Legend with the colours of services in a chart, and the colour of errors. */
 export function ServiceLegend({ services }: { readonly services: readonly string[] }) {
   return (
     <ul aria-label={t`Colours`} className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-1 text-[12px] text-ink-2">

@@ -4,7 +4,10 @@ import { cn } from "./cn.ts";
 const WIDTH = 96;
 const HEIGHT = 24;
 
-/** A line through samples. Fewer than two draw nothing but a note. `text` is the description for screen readers. */
+/**
+ * A line through samples. With fewer than two samples, only a note is shown. `text` is the description for screen
+ * readers.
+ */
 export function Sparkline({
   values,
   text,
@@ -16,7 +19,8 @@ export function Sparkline({
   readonly tone?: "accent" | "danger";
   readonly className?: string;
 }) {
-  // Starts at the first known value; otherwise a line of two points at the end would be invisible.
+  // The line begins at the first known value. Otherwise a line of two points at the right end would be too short to
+  // see.
   const drawn = values.slice(
     Math.max(
       0,

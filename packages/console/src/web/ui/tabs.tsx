@@ -10,7 +10,7 @@ export interface TabSpec {
   readonly content: ReactNode;
 }
 
-/** Tabs of a detail; `[` and `]` switch between them. */
+/** Tabs of a detail. The keys `[` and `]` switch between them. */
 export function Tabs({
   label,
   tabs,
@@ -27,7 +27,8 @@ export function Tabs({
     const at = tabs.findIndex((tab) => tab.value === value);
     const to = (at + by + tabs.length) % tabs.length;
     const next = tabs[to];
-    // Moves the focus to the tab, which selects it: if the focus stayed, Enter would switch back.
+    // If a tab has the focus, the focus moves to the new tab, which selects it. If the focus stayed, Enter would switch
+    // back.
     if (list.current?.contains(document.activeElement) === true)
       list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
     else if (next !== undefined) onChange(next.value);

@@ -6,13 +6,13 @@ import { clockTime, useZone, type Zone } from "../lib/time.ts";
 interface ChartLine {
   readonly name: string;
   readonly tone: "accent" | "info" | "violet" | "warn" | "danger" | "service-3";
-  /** One value per time; null if unknown. */
+  /** Values of the line, one for each time. Null if a value is not known. */
   readonly values: readonly (number | null)[];
 }
 
 export interface TimeChartProps {
   readonly title: string;
-  /** Ascending times in milliseconds. */
+  /** Times in milliseconds since 1970, in ascending order. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly format: (value: number) => string;
@@ -22,7 +22,10 @@ export interface TimeChartProps {
 
 const HEIGHT = 128;
 
-/** Changes with the theme, because a canvas keeps its colours. */
+/**
+ * Returns a number that changes when the theme changes. The chart is then drawn again, because a canvas keeps its
+ * colours.
+ */
 function useThemeChanges(): number {
   const [count, setCount] = useState(0);
   useEffect(() => {

@@ -6,8 +6,8 @@ import type { TimeChartProps } from "./time-chart-impl.tsx";
 const Impl = lazy(() => import("./time-chart-impl.tsx"));
 
 /**
- * Lines over time with a table of figures below. The chart's code is loaded on first use. Fewer than two samples draw
- * nothing but a note.
+ * Lines over time, with a table of figures below. The code of the chart is loaded when it is first used. With fewer
+ * than two samples, only a note is shown.
  */
 export function TimeChart(props: TimeChartProps) {
   const { title, lines, times } = props;
@@ -40,7 +40,7 @@ const DOTS = {
   "service-3": "bg-(--service-3)",
 } as const;
 
-/** Columns for which a narrow window has no room: minimum and average. */
+/** Class name of the columns that are hidden in a narrow window: minimum and average. */
 const EXTRA = "max-sm:hidden";
 const isExtra = (column: number): boolean => column === 2 || column === 3;
 

@@ -10,19 +10,19 @@ import { PopoverButton } from "./popover.tsx";
 type Preset = (typeof RANGE_PRESETS)[number]["value"];
 
 export interface TimeRangeProps {
-  /** The page's `range`, `from` and `to` from the URL. */
+  /** The parameters `range`, `from` and `to` in the page's address. */
   readonly value: RangeSearch;
-  /** The range if the URL has none, e.g. `15m`. */
+  /** Range that is used if the address has none, for example `15m`. */
   readonly fallback: string;
-  /** Called with all three values for the URL. Undefined values are removed from the URL. */
+  /** Called with the new values of all three parameters. A parameter that is undefined is removed from the address. */
   readonly onChange: (next: {
     readonly range: string | undefined;
     readonly from: number | undefined;
     readonly to: number | undefined;
   }) => void;
-  /** Default: all presets. */
+  /** Ranges to choose from. By default, all presets. */
   readonly presets?: readonly Preset[];
-  /** Whether `from` and `to` can be set. Default: true. */
+  /** True if `from` and `to` can be set. Default true. */
   readonly withAbsolute?: boolean;
 }
 

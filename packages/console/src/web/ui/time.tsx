@@ -3,7 +3,7 @@ import { clockTime, dateTime, duration, relative, useSwappedTimes, useZone } fro
 
 const DAY_MS = 86_400_000;
 
-// One timer for all relative times on the page; it runs while one is shown.
+// One timer serves all relative times on the page. It runs while at least one is shown.
 const tickers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let nowMs = Date.now();
@@ -22,14 +22,15 @@ function onTick(listener: () => void): () => void {
   };
 }
 
-/** The page's clock, updated once a second. */
+/** Returns the current time of the page's clock, which is updated once per second. */
 export function useNow(): number {
   return useSyncExternalStore(onTick, () => nowMs);
 }
 
 /**
- * Shows a time in the page's zone, with its ISO form as title. `as`: `clock` shows 14:03:27.512, `date` also the day. It
- * is relative while times are swapped.
+ * Shows a time in the page's zone. Its title is the time in ISO form. With `as` `clock`, it shows 14:03:27.512; with
+ * `date`, also the day. While the user has swapped times (key for relative and absolute times), it shows a relative
+ * time.
  */
 export function Timestamp({
   ms,
@@ -50,7 +51,7 @@ export function Timestamp({
   );
 }
 
-/** Shows a relative time, e.g. `3 s ago`. It is absolute while times are swapped. */
+/** Shows a relative time, for example `3 s ago`. While the user has swapped times, it shows an absolute time. */
 export function Ago({ ms, className }: { readonly ms: number; readonly className?: string }) {
   const zone = useZone();
   return (

@@ -6,12 +6,15 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly action?: { readonly label: string; readonly run: () => void } | undefined;
-  /** Shown until the user dismisses it. */
+  /** True if the message is shown until the user dismisses it. */
   readonly isKept?: boolean | undefined;
 }
 
 const SHOWN_MS = 10_000;
-/** Maximum number of messages of each kind: those that disappear, and those that are kept. */
+/**
+ * Maximum number of messages of each kind. There are two kinds: messages that disappear, and messages that the user
+ * must dismiss.
+ */
 const MAX_SHOWN = 4;
 let toasts: readonly Toast[] = [];
 let lastId = 0;
@@ -22,7 +25,10 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Shows a message for ten seconds. Failures must also be shown where they happened; see also `keepToast`. */
+/**
+ * Shows a message for ten seconds. A failure must also be shown at the place where it happened, because this message
+ * disappears. See also `keepToast`.
+ */
 export function toast(text: string, action?: Toast["action"]): void {
   const id = show({ text, action });
   setTimeout(() => dismiss(id), SHOWN_MS);

@@ -17,22 +17,25 @@ const NAMES: Readonly<Partial<Record<Probe["name"], string>>> = {
 };
 
 /**
- * Returns true if the page gets no data because the engine, the console's server or the network cannot be reached. False
- * while the first connection attempt runs.
+ * Returns true if the page gets no data, because the engine, the console's server or the network cannot be reached.
+ * Returns false during the first connection attempt.
  */
 export function isUnreachable({ phase, engine }: LiveState): boolean {
   if (phase === "live" || phase === "connecting") return false;
   return phase !== "engine-away" || engine?.reason !== null;
 }
 
-/** Returns true if nothing can be shown: the engine accepts no calls and never did since the page was loaded. */
+/**
+ * Returns true if there is nothing to show: the engine accepts no calls, and has accepted none since the page was
+ * loaded.
+ */
 export function isWithoutEngine(state: LiveState): boolean {
   return isUnreachable(state) && !state.hasBeenLive && state.engine?.bridge !== "connected";
 }
 
 /**
- * Shown in place of data that cannot be loaded: what is unreachable, what was tried, and a button to try again.
- * `isShort`: for one of several regions of a page; leaves out the list of addresses.
+ * Shown instead of data that cannot be loaded. It says what cannot be reached and what was tried, and has a button to
+ * try again. `isShort` is for one of several regions of a page; it leaves out the list of addresses.
  */
 export function Unreachable({ isShort = false }: { readonly isShort?: boolean }) {
   const state = useLiveState();

@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from "react";
 
-/** How long a new row is marked, in milliseconds. The same as the animation `row-new`. */
+/** Time for which a new row is marked, in milliseconds. It is the length of the animation `row-new`. */
 const MARKED_MS = 1_500;
-/** More rows at once are another list, not news. */
+/** Maximum number of new rows that are marked. If there are more at once, the list is considered a different one. */
 const MAX_NEW = 20;
-/** Longer lists are not compared, since they may change in each frame. */
+/** Maximum number of rows that are compared. Longer lists are not compared, because they may change in each frame. */
 const MAX_ROWS = 1_000;
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Returns whether a row appeared since the last change of `rows`, so that it flashes once. Rows of the first rendering
- * and of another query, many rows at once, and rows at the end of a list that loads more at its end (`isPaged`) are not
- * new.
+ * Returns a function that says whether a row has appeared since the last change of `rows`, so that it is marked once.
+ * In four cases, rows are not new: they belong to the first rendering; they belong to another query; many appeared at
+ * once; they are at the end of a list that loads more rows at its end (`isPaged`).
  */
 export function useNewRows<Row>(
   rows: readonly Row[],
@@ -23,7 +23,7 @@ export function useNewRows<Row>(
   // biome-ignore lint/correctness/useExhaustiveDependencies: ids of the same rows do not change
   useEffect(() => {
     const known = before.current;
-    // Filters are in the address.
+    // The address identifies the query, because filters are part of the address.
     const query = location.search;
     const ids = rows.length > MAX_ROWS ? [] : rows.map(idOf);
     before.current = { query, ids: new Set(ids) };

@@ -1,8 +1,8 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
 /**
- * Returns the current width of an element in pixels. A list is narrower than the window while a detail is open beside
- * it.
+ * Returns the current width of an element, in pixels. It is needed because a list is narrower than the window while a
+ * detail is open beside it.
  */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(window.innerWidth);

@@ -29,7 +29,8 @@ const STATUS = {
 } as const;
 
 /**
- * Reachability of each engine endpoint, as probed by the console's server. The browser never connects to the engine.
+ * Shows whether each port of the engine can be reached. The console's server probes the ports, because the browser
+ * never connects to the engine.
  */
 export function ConnectivitySection() {
   const { data, error, isPending, refetch } = useProbes();

@@ -2,7 +2,7 @@ import { maskConfig } from "@svc-runtime/protocol/config-mask";
 import type { Probe } from "../../../contract/api.ts";
 import { call, hello, probes } from "../../lib/api.ts";
 
-/** Engine functions whose results are in the bundle. None of them returns users' payloads. */
+/** Functions of the engine whose results are in the bundle. None returns payloads of users. */
 const FUNCTIONS = [
   "engine::info",
   "engine::config::effective",
@@ -23,8 +23,8 @@ interface WorkerSummary {
 }
 
 /**
- * Returns a diagnostics bundle for support, as JSON. It holds no secrets, payloads, state or logs. A part that fails to
- * load is replaced by its error message in `not_known`.
+ * Returns a diagnostics bundle for support, as JSON. It contains no secrets, payloads, state or logs. If a part fails
+ * to load, its error message is in `not_known`.
  */
 export async function diagnostics(browser: Readonly<Record<string, unknown>>): Promise<string> {
   const [console, reached, workers, ...answers] = await Promise.all([

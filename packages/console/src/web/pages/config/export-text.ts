@@ -4,7 +4,8 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";
 
 /**
- * Returns a shell command that starts a console with these settings: variables for those set by one, flags for others.
+ * Returns a shell command that starts a console with these settings. Settings that came from an environment variable
+ * are set by the variable, all others by flags.
  */
 export function consoleEnv(settings: readonly ConsoleSetting[]): string {
   const changed = settings.filter(
@@ -17,7 +18,7 @@ export function consoleEnv(settings: readonly ConsoleSetting[]): string {
   return `${[...variables, ["svc-console", ...flags].join(" ")].join(" \\\n  ")}\n`;
 }
 
-/** Returns all effective values as YAML, defaults included. Values are written as JSON, which is valid YAML. */
+/** Returns all effective values as YAML, including defaults. Each value is written as JSON, which is valid YAML. */
 export function effectiveYaml({ file, settings, modules }: EffectiveConfig): string {
   const lines = [
     `# Effective settings, by the engine's names${file === null ? "" : `, from ${file}`}. Secrets are masked. Not usable as a config file.`,

@@ -60,7 +60,7 @@ export function HealthSection() {
   );
 }
 
-/** Splits `svc-state: takes writes; svc-queue: …` into one line per component. */
+/** Shows a text such as `svc-state: takes writes; svc-queue: …` with one line per component. */
 function Details({ text }: { readonly text: string }) {
   return (
     <>

@@ -2,7 +2,7 @@ import type { ConsoleSetting } from "../../../contract/api.ts";
 import { t } from "../../labels/translate.ts";
 import type { StoreFigures } from "../../model/store-figures.ts";
 
-// Results of the engine functions that the Config page calls.
+// Types of the results of the engine's functions that the Config page calls.
 
 export interface Setting {
   readonly key: string;
@@ -105,11 +105,11 @@ export interface TriggerType {
 export interface PortRow {
   readonly name: string;
   readonly purpose: string;
-  /** Effective port; null if unknown. */
+  /** Port in use; null if it is not known. */
   readonly port: number | null;
   readonly defaultPort: number;
   readonly source: string | null;
-  /** Port that the console connects to, and the source of that setting; undefined for the console's own port. */
+  /** Port to which the console connects, and the source of this setting. Undefined for the console's own port. */
   readonly expected: { readonly port: number; readonly source: string } | undefined;
 }
 
@@ -180,19 +180,19 @@ function portOf(url: string): number | null {
 export interface SdkRow {
   readonly runtime: string;
   readonly version: string | null;
-  /** Whether this is one of svc's SDKs. Only their versions are comparable with the engine's. */
+  /** True if this is one of svc's SDKs. Only their versions can be compared with the engine's version. */
   readonly isOurs: boolean;
   readonly workers: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** The members of a worker that identify its SDK. */
+/** The members of a worker from which its SDK is known. */
 export interface SdkFacts {
   readonly id: string;
   readonly name: string;
   readonly runtime: string;
   readonly version: string | null;
   readonly kind: string;
-  /** Empty for clients that are not svc's SDKs. */
+  /** Features of the SDK. Empty for clients that are not svc's SDKs. */
   readonly features: readonly string[];
 }
 
@@ -221,7 +221,10 @@ export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly
   });
 }
 
-/** Returns a warning if two versions may be incompatible. Compatible: the same major, and before 1.0 the same minor. */
+/**
+ * Returns a warning if two versions may be incompatible. They are compatible if the major version is the same; before
+ * 1.0, the minor version must be the same too.
+ */
 export function versionMismatch(what: string, version: string | null, engine: string): string | undefined {
   if (version === null) return undefined;
   const [mine, theirs] = [release(version), release(engine)];

@@ -1,5 +1,5 @@
 import { t } from "../../labels/translate.ts";
-/** Sections of the page, in order. `overview` shows the four most used ones. */
+/** Sections of the page, in order. The section `overview` shows the four sections that are used most. */
 export const SECTIONS = [
   { id: "overview", label: t`Overview` },
   { id: "connectivity", label: t`Connectivity` },

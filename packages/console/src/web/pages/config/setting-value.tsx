@@ -5,8 +5,8 @@ import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 
 /**
- * An effective value. A secret is masked until the user reveals it. The engine masks its own secrets before it sends
- * them, so those cannot be revealed.
+ * An effective value. A secret is masked until the user reveals it. The engine masks secrets of its own before it sends
+ * them, so these cannot be revealed.
  */
 export function SettingValue({ name, value }: { readonly name: string; readonly value: unknown }) {
   const [isRevealed, setRevealed] = useState(false);
@@ -31,7 +31,7 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
   );
 }
 
-/** Source of a setting. Everything but `default` is highlighted. */
+/** Source of a setting. All sources except `default` are highlighted. */
 export function Source({ source }: { readonly source: string | null }) {
   if (source === null) return <span className="text-ink-3">{t`unknown`}</span>;
   return <Badge tone={source === "default" ? "neutral" : "info"}>{source}</Badge>;

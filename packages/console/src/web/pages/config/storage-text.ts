@@ -7,7 +7,7 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** Returns, for example, `3 items in 1 scope`. */
+/** Describes the stored state, for example `3 items in 1 scope`. */
 export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "total">): Usage {
   const items = groups.reduce((sum, group) => sum + group.items, 0);
   const scopes = plural(total, "# scope", "# scopes");
@@ -18,7 +18,7 @@ export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "
   };
 }
 
-/** Returns, for example, `2 pending jobs, 1 dead letter`. */
+/** Describes the stored jobs, for example `2 pending jobs, 1 dead letter`. */
 export function queueUsage(queues: readonly Pick<QueueStats, "waiting" | "delayed" | "dead" | "bytes">[]): Usage {
   const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number =>
     queues.reduce((total, queue) => total + queue[of], 0);

@@ -4,7 +4,7 @@ import { bytes } from "../../lib/time.ts";
 import type { StoreFigures } from "../../model/store-figures.ts";
 import { Ago } from "../../ui/time.tsx";
 
-/** Usage of a store. The bar shows the higher share of the count limit and the byte limit. */
+/** Usage of a store. The bar shows the share of the count limit or of the byte limit, whichever is higher. */
 export function UsageBar({
   name,
   figures,

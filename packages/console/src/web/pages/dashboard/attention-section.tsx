@@ -12,7 +12,7 @@ import { MUTE_MS, mutedNow, setMuted } from "./muted-issues.ts";
 import { Section } from "./section.tsx";
 import { useIssues } from "./use-issues.ts";
 
-/** Open issues with links to their pages. Muting hides an issue in this browser for an hour. */
+/** Issues of the system, with links to their pages. When the user mutes an issue, this browser hides it for an hour. */
 export function AttentionSection({
   figures,
   ownFigures,

@@ -5,15 +5,15 @@ import { Sparkline } from "../../ui/sparkline.tsx";
 export interface CounterCardProps {
   readonly name: string;
   readonly href: string;
-  /** Undefined while it is loading, null if the engine is unreachable and it was never loaded. */
+  /** Undefined while the value is loading. Null if the engine is unreachable and the value was never loaded. */
   readonly value: string | undefined | null;
   readonly note?: string | undefined;
-  /** Oldest first; undefined while they are loading. */
+  /** Samples, the oldest first. Undefined while they are loading. */
   readonly samples: readonly (number | null)[] | undefined;
   readonly isBad?: boolean;
 }
 
-/** A number with a sparkline, linked to the page of what it counts. */
+/** A number with a sparkline. It links to the page that lists the counted objects. */
 export function CounterCard({ name, href, value, note, samples, isBad = false }: CounterCardProps) {
   return (
     <HrefLink

@@ -23,7 +23,7 @@ export interface CounterRowProps {
   /** Undefined while they are loading. */
   readonly samples: readonly MetricSample[] | undefined;
   readonly rangeMs: number;
-  /** Figures of workers' functions in the range; undefined if they are loading or failed to load. */
+  /** Figures of workers' functions in the range. Undefined if they are loading or failed to load. */
   readonly figures: OwnFigures | undefined;
   readonly haveFiguresFailed: boolean;
   /** Number of functions that the engine and its modules provide. */
@@ -49,7 +49,7 @@ export function CounterRow({
   const line = useCallLine(own);
   const slowest = figures?.slowest;
   const p95Line = useDurationLine(slowest?.function_id, "p95");
-  // The rate of an engine that started within the range covers only the time since its start.
+  // If the engine started within the range, the rate is computed over the time since its start.
   const minutes = Math.max(Math.min(rangeMs, now - (state.engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;
   const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>(

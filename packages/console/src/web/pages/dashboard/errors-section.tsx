@@ -6,7 +6,7 @@ import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
 import { ListRow, ListSection, SHOWN } from "./list-section.tsx";
 
-/** Failed calls with one cause, as `engine::invocations::errors` returns them. */
+/** Failed calls with the same cause, in the form of `engine::invocations::errors`. */
 interface ErrorCause {
   readonly function_id: string;
   readonly code: string;
@@ -24,7 +24,7 @@ const POINTS = 30;
 export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
   const query = usePolledCall<{
     readonly errors: readonly ErrorCause[];
-    /** Older failed calls of the range are no longer stored. */
+    /** True if older failed calls of the range are no longer stored. */
     readonly counts_are_lower_bounds?: true;
   }>("engine::invocations::errors", [rangeMs], () => ({
     start_time: Date.now() - rangeMs,

@@ -25,7 +25,10 @@ export const COLUMNS = [
   { title: t`Used by functions`, href: undefined },
 ] as const;
 
-/** Diagram of triggers, functions and the resources that functions use. `FlowTable` is its accessible form. */
+/**
+ * Diagram of triggers, functions, and the resources that functions use. `FlowTable` shows the same data in an
+ * accessible form.
+ */
 export function FlowDiagram({ flow }: { readonly flow: Overview }) {
   const container = useRef<HTMLDivElement>(null);
   const width = useWidth(container);

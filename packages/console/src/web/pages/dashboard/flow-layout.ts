@@ -40,8 +40,8 @@ export function layoutOf({ nodes }: Pick<Graph, "nodes">, width: number): Layout
 }
 
 /**
- * Returns the SVG path of an edge, from the right side of one box to the left side of the other. Within a column the
- * path bends around the right side of both boxes.
+ * Returns the SVG path of an edge. It goes from the right side of one box to the left side of the other. If both boxes
+ * are in the same column, the path bends around their right sides.
  */
 export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
   const { from, to } = edge;
@@ -50,12 +50,12 @@ export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string
   const [startX, startY, endY] = [a.x + a.width, a.y + NODE_HEIGHT / 2, b.y + NODE_HEIGHT / 2];
   if (a.x === b.x) {
     const out = startX + 14 + Math.min(24, Math.abs(endY - startY) / 5);
-    // The function calls itself.
+    // An edge from a node to itself: the function calls itself.
     if (from === to)
       return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
     return `M${startX} ${startY}C${out} ${startY} ${out} ${endY} ${startX} ${endY}`;
   }
-  // An edge to an earlier column joins the same two sides.
+  // An edge to an earlier column is drawn like one in the other direction.
   if (b.x < a.x) return pathOf({ ...edge, from: to, to: from }, boxes);
   const middle = (startX + b.x) / 2;
   return `M${startX} ${startY}C${middle} ${startY} ${middle} ${endY} ${b.x} ${endY}`;

@@ -7,7 +7,7 @@ export interface NoteSources {
   readonly error: Error | null;
 }
 
-/** Returns a note that explains the lines of the diagram, or what the figures of the table count. */
+/** Returns a note that explains the lines of the diagram, or the figures of the table. */
 export function flowNote({ isTable, seen, error }: NoteSources): string {
   const of = seen === undefined ? t`traces` : t`${seen.read} of the ${seen.total} traces of the range`;
   const failure = seen === undefined && error !== null ? t`Failed to load calls: ${error.message}.` : undefined;

@@ -5,9 +5,11 @@ import { isThing } from "../../model/node-kinds.ts";
 import { kindOfUse, type Use, withoutUses } from "../../model/resource-uses.ts";
 import type { SeenCall } from "../../model/seen-calls.ts";
 
-/** The busiest part of the flow graph, in three columns: triggers, functions, and what functions use. */
+/**
+ * The most used part of the flow graph, in three columns: triggers, functions, and the resources that functions use.
+ */
 export interface Overview extends Graph {
-  /** Number of nodes of each column that are left out. */
+  /** Number of nodes that are left out, for each column. */
   readonly more: readonly [number, number, number];
 }
 
@@ -28,7 +30,9 @@ export function columnOf(node: Pick<GraphNode, "kind">): 0 | 1 | 2 {
   return node.kind === "function" ? 1 : isThing(node) ? 2 : 0;
 }
 
-/** The busiest nodes of each column, and the edges between them. Notes count calls. */
+/**
+ * Returns the most used nodes of each column, and the edges between them. The notes of nodes contain numbers of calls.
+ */
 export function overviewOf(sources: OverviewSources): Overview {
   const { nodes, edges } = wholeOf(sources);
   const bindings = new Map(edges.flatMap(({ kind, from, to }) => (kind === "declared" ? [[from, to] as const] : [])));
@@ -43,7 +47,7 @@ export function overviewOf(sources: OverviewSources): Overview {
   const rank = new Map(functions.map(({ id }, at) => [id, at]));
   const rankOf = ({ id }: GraphNode): number => rank.get(bindings.get(id) ?? "") ?? functions.length;
   triggers.sort((a, b) => rankOf(a) - rankOf(b) || a.label.localeCompare(b.label));
-  // Rare kinds of triggers are shown too, each with its busiest function.
+  // Of each kind of trigger, one is shown with its function, even if it is rarely used.
   const ofKinds = [...new Map([...triggers].reverse().map((node) => [node.kind, node])).values()];
   const needed = new Set(ofKinds.map(({ id }) => bindings.get(id)));
   const shownFunctions = busiest(functions, ({ id }) => needed.has(id));
@@ -69,13 +73,18 @@ export function overviewOf(sources: OverviewSources): Overview {
   };
 }
 
-/** Returns the first nodes, at most as many as a column has room for, with those that must be among them. */
+/**
+ * Returns as many of the first nodes as a column has room for. Nodes for which `isNeeded` is true are always included.
+ */
 function busiest(nodes: readonly GraphNode[], isNeeded: (node: GraphNode) => boolean): readonly GraphNode[] {
   const kept = new Set([...new Set([...nodes.filter(isNeeded), ...nodes])].slice(0, MAX_NODES));
   return nodes.filter((node) => kept.has(node));
 }
 
-/** The graph of all own functions. Things of one kind are one node, since only names of functions are known here. */
+/**
+ * Returns the graph of all functions of workers. All resources of one kind are one node, because their names are not
+ * known here.
+ */
 function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): Graph {
   const bound = new Set(triggers.flatMap(({ internal, function_id }) => (internal ? [] : [function_id])));
   return graphOf({
@@ -86,7 +95,7 @@ function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): 
       const kind = kindOfUse(call.to);
       return kind === undefined ? [] : [{ ...call, kind, name: undefined }];
     }),
-    // A function with a trigger has an edge from the trigger already.
+    // Functions with a trigger are left out, because they already have an edge from the trigger.
     jobs: seen.flatMap(({ from, ...call }) =>
       kindOfUse(from) === "queue" && !bound.has(call.to) ? [{ ...call, queue: undefined }] : [],
     ),

@@ -18,7 +18,7 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 
 const route = getRouteApi("/");
 
-/** The application's call graph: edges declared by triggers, and edges seen in traces. */
+/** The application's call graph. Its edges are declared by triggers or were seen in traces. */
 export default function FlowSection({
   rangeMs,
   own,
@@ -30,7 +30,7 @@ export default function FlowSection({
 }) {
   const { view } = route.useSearch();
   const navigate = route.useNavigate();
-  // A narrow screen has no room for the diagram's three columns.
+  // A narrow screen has no room for the three columns of the diagram.
   const isNarrow = useIsNarrow(760);
   const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
   const figures = useFunctionFigures(Math.round(rangeMs / 1_000));

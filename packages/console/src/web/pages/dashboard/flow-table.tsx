@@ -5,8 +5,8 @@ import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 
 /**
- * The call graph as a table: a row for each edge, then the nodes without edges. `isPart`: only some traces were read,
- * so counts are lower bounds.
+ * The call graph as a table. It has a row for each edge, then one for each node without edges. `isPart` means that only
+ * some traces were read, so that counts are lower bounds.
  */
 export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isPart: boolean }) {
   const nodes = new Map(flow.nodes.map((node) => [node.id, node]));

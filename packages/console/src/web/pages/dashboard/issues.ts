@@ -7,7 +7,7 @@ import type { SeenCall } from "../../model/seen-calls.ts";
 
 /** A problem of the system that the user should look at. */
 export interface Issue {
-  /** Stable while the problem lasts. Muting is stored by this key. */
+  /** Key that stays the same while the problem lasts. Muted issues are stored by it. */
   readonly key: string;
   readonly title: string;
   readonly detail: string;
@@ -22,7 +22,7 @@ export interface Issue {
 export interface QueueState {
   readonly queue: string;
   readonly dead: number;
-  /** Function of its latest dead letter, if it was read. */
+  /** Function of the queue's latest dead letter. Undefined if it was not read. */
   readonly deadFunctionId?: string | undefined;
 }
 
@@ -60,13 +60,16 @@ export interface IssueSources {
   readonly nowMs: number;
 }
 
-/** How long a disconnected worker is reported. */
+/** Time for which a disconnected worker is reported, in milliseconds. */
 const DISCONNECTED_MS = 900_000;
-/** In a rolling update the new worker often connects before the old one disconnects. */
+/**
+ * A worker that connected up to this time before another one disconnected may replace it, in milliseconds. In a rolling
+ * update, the new worker often connects first.
+ */
 const REPLACED_BEFORE_MS = 5_000;
 const MAX_ERROR_RATE = 0.05;
 
-/** Returns all issues, one for each cause, the most severe first. */
+/** Returns all issues, one for each cause. The most severe come first. */
 export function issuesOf(sources: IssueSources): readonly Issue[] {
   const issues = [
     ...sources.alerts.filter(({ firing, silenced_until }) => firing && silenced_until === null).map(alertIssue),
@@ -80,8 +83,8 @@ export function issuesOf(sources: IssueSources): readonly Issue[] {
 }
 
 /**
- * Joins issues with the same cause: a failing function, the failing functions that call it, and their cron runs and dead
- * letters. Alerts stay apart, because users set them up to see each.
+ * Joins issues that have the same cause: a failing function, the failing functions that call it, and their cron runs
+ * and dead letters. Alerts are not joined, because users defined each of them to be shown.
  */
 function byCause(issues: readonly Issue[], { figures, seen }: IssueSources): Issue[] {
   const failing = new Set(
@@ -102,8 +105,8 @@ function byCause(issues: readonly Issue[], { figures, seen }: IssueSources): Iss
 }
 
 /**
- * Follows failed calls from a failing function to the failing function at their end. Functions that call each other in a
- * cycle have the same cause, the first of them by name.
+ * Returns the function that causes the failures of a failing function. It follows failed calls to the last failing
+ * function. If functions call each other in a cycle, the first of them by name is the cause.
  */
 function causeOf(functionId: string, failing: ReadonlySet<string>, seen: readonly SeenCall[]): string {
   const path = [functionId];
@@ -150,7 +153,7 @@ function healthIssues(health: HealthState | undefined): readonly Issue[] {
 function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly Issue[] {
   return disconnected
     .filter(({ worker, goneAtMs }) => {
-      // A worker of the same name that connected since then replaces it.
+      // A worker with the same name that connected in the meantime replaces it.
       const isReplaced = workers.some(
         ({ name, connected_at_ms }) => name === worker.name && connected_at_ms >= goneAtMs - REPLACED_BEFORE_MS,
       );

@@ -10,7 +10,7 @@ import { Section } from "./section.tsx";
 /** Number of rows in a list. */
 export const SHOWN = 5;
 
-/** A section with a short list from svc-observability. */
+/** A section with a short list. Its data comes from svc-observability. */
 export function ListSection<Row>({
   title,
   link,
@@ -24,7 +24,7 @@ export function ListSection<Row>({
   readonly link: ReactNode;
   readonly query: Pick<UseQueryResult, "error" | "isPending" | "refetch">;
   readonly rows: readonly Row[] | undefined;
-  /** Shown if there are no rows. */
+  /** Text that is shown if there are no rows. */
   readonly none: string;
   readonly children: (row: Row) => ReactNode;
 }) {
@@ -62,7 +62,7 @@ export function ListRow({
   readonly name: string;
   readonly figure: ReactNode;
   readonly atMs: number;
-  /** The second line. */
+  /** Content of the second line. */
   readonly children: ReactNode;
 }) {
   return (

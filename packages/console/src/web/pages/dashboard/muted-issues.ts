@@ -1,7 +1,7 @@
 const KEY = "svc.muted";
 export const MUTE_MS = 3_600_000;
 
-/** Returns the keys of muted issues and when each mute ends. They are stored in this browser. */
+/** Returns the keys of muted issues, each with the time at which it is shown again. They are stored in this browser. */
 export function mutedNow(nowMs: number): Readonly<Record<string, number>> {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");

@@ -1,13 +1,14 @@
 import { isOwn, type ProvidedFunction } from "../../lib/own-functions.ts";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 
-// The engine also counts the calls that this page makes. So the figures here cover only workers' functions.
+// Figures of workers' functions. Other functions are left out, because the engine also counts the calls that this page
+// makes.
 
 export interface OwnFunction extends ProvidedFunction {
   readonly function_id: string;
 }
 
-/** Returns the IDs of the functions that workers provide. `modules`: IDs of the workers that are modules. */
+/** Returns the ids of the functions that workers provide. `modules` has the ids of the workers that are modules. */
 export function ownIds(functions: readonly OwnFunction[], modules: ReadonlySet<string>): ReadonlySet<string> {
   return new Set(functions.filter((each) => isOwn(each, modules)).map(({ function_id }) => function_id));
 }
@@ -16,7 +17,7 @@ export interface OwnFigures {
   readonly calls: number;
   readonly errors: number;
   readonly errorRate: number;
-  /** The function with the highest p95; undefined if none was called. */
+  /** The function with the highest p95. Undefined if no function was called. */
   readonly slowest: FunctionFigures | undefined;
 }
 

@@ -10,7 +10,10 @@ import { Duration } from "../../ui/time.tsx";
 /** Maximum number of spans that are read to find the slowest one. */
 const MAX_READ_SPANS = 1_000;
 
-/** Names the span with the largest self time on the critical path of a trace. Shows its children until it is known. */
+/**
+ * Shows the name of the span with the largest self time on the critical path of a trace. Shows `children` until that
+ * span is known.
+ */
 export default function SlowestSpan({
   trace: { trace_id: traceId, span_count: spanCount },
   children,
@@ -19,7 +22,7 @@ export default function SlowestSpan({
   readonly children: React.ReactNode;
 }) {
   const { data } = useQuery({
-    // An ended trace with the same number of spans has not changed.
+    // The result stays valid: a trace that has ended has not changed if it has the same number of spans.
     queryKey: ["slowest span", traceId, spanCount],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {

@@ -1,6 +1,8 @@
 import { useLiveCollection } from "../../lib/use-live.ts";
 
-/** Numbers of functions, triggers, workers and streams without the engine's own, as in the lists of their pages. */
+/**
+ * Numbers of functions, triggers, workers and streams. The engine's own are not counted, as in the lists of the pages.
+ */
 export interface Counters {
   readonly functions: number;
   readonly triggers: number;

@@ -10,11 +10,11 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 export interface IssueList {
   readonly issues: readonly Issue[];
   /**
-   * False until every source has returned data or failed. Until then, an empty list does not mean that there are no
+   * False until each source has returned data or failed. Until then, an empty list does not mean that there are no
    * issues.
    */
   readonly loaded: boolean;
-  /** Sources that failed, with their errors. A source whose module is not configured is left out. */
+  /** Sources that failed, with their errors. A source is left out if its module is not configured. */
   readonly problems: readonly string[];
 }
 
@@ -45,7 +45,7 @@ function useDeadFunctions(queues: readonly QueueState[]): Readonly<Record<string
   }).data;
 }
 
-/** Issues from all sources of the engine, for calls of the last `rangeMs`. */
+/** Returns the issues from all sources, for calls of the last `rangeMs` milliseconds. */
 export function useIssues(
   figures: UseQueryResult<FunctionFiguresAnswer>,
   ownFigures: readonly FunctionFigures[],
@@ -55,7 +55,8 @@ export function useIssues(
   const nowMs = useNow();
   const queues = usePolledCall<{ readonly queues: readonly QueueState[] }>("queue::list", [], () => ({}));
   const deadFunctions = useDeadFunctions(queues.data?.queues ?? []);
-  // Traces of failed calls are needed only to group issues with a common cause, so not for a single failing function.
+  // Calls of failed traces are needed only to join issues with a common cause. With a single failing function, they are
+  // not read.
   const failing = ownFigures.filter(({ errors }) => errors > 0).length;
   const seen = useSeenCalls(rangeMs, { failed: true, enabled: failing > 1 });
   const crons = usePolledCall<{ readonly triggers: readonly CronState[] }>("cron::list", [], () => ({}));

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { live } from "../../lib/live-connection.ts";
 
-/** A sample of the stream `svc.metrics`, one every 5 s. Null where the engine has no data. */
+/** A sample of the stream `svc.metrics`. There is one every 5 s. Null values were not measured. */
 export interface MetricSample {
   readonly at_ms: number;
   readonly calls_per_second: number;
@@ -15,7 +15,7 @@ export interface MetricSample {
 
 export interface MetricSamples {
   readonly samples: readonly MetricSample[];
-  /** When the last sample arrived, by the browser's clock. */
+  /** Time at which the last sample arrived, on the browser's clock. */
   readonly asOfMs: number | undefined;
 }
 

@@ -6,10 +6,10 @@ import { type FlowSpan, type SeenCall, seenCalls, type TraceRoot, varied } from 
 
 export interface SeenCalls {
   readonly calls: readonly SeenCall[];
-  /** Number of traces that were read, and of all traces in the range. */
+  /** Number of traces that were read. `total` is the number of all traces in the range. */
   readonly read: number;
   readonly total: number;
-  /** Whether some traces, or some spans of them, were not read. */
+  /** True if some traces, or some of their spans, were not read. */
   readonly isPart: boolean;
 }
 
@@ -19,8 +19,8 @@ const MAX_READ = 16;
 const MAX_SPANS = 300;
 
 /**
- * Calls between functions, read from the latest traces of the range. `failed`: only from traces with errors, which the
- * latest traces may not contain.
+ * Returns calls between functions. They are read from the latest traces of the range. With `failed`, only traces with
+ * errors are read, because the latest traces may contain none.
  */
 export function useSeenCalls(
   rangeMs: number,

@@ -22,40 +22,43 @@ import { NODE, type Positions } from "./layout/positions.ts";
 import type { NodeLook } from "./model/node-look.ts";
 
 const NODE_TYPES = { flow: FlowNodeBox };
-/** Zoom at which the smallest texts, of 12 px, have 11 px on the screen. The page chooses no smaller zoom itself. */
+/** Zoom at which the smallest texts (12 px) have 11 px on the screen. The page itself never zooms out further. */
 const LEGIBLE_ZOOM = 11 / 12;
 const MAX_ZOOM = 1.1;
 const MARGIN = 24;
-/** Height of the buttons at the bottom, with their margin. */
+/** Height of the buttons at the bottom, including their margin. */
 const BUTTONS = 56;
 const SELECTED = { minZoom: LEGIBLE_ZOOM, maxZoom: 1, padding: 2 } as const;
 
 export interface FlowCanvasProps {
-  /** Its nodes are in the order in which Tab visits them. */
+  /** The graph to show. Tab visits its nodes in their order here. */
   readonly graph: Graph;
   readonly positions: Positions;
   readonly labels: Partial<AriaLabelConfig>;
   readonly isVertical: boolean;
   readonly selected: string | undefined;
-  /** Nodes that match the search, or the selected node and its neighbours; the others are dimmed. */
+  /**
+   * Nodes that are highlighted: those that match the search, or the selected node and its neighbours. All other nodes
+   * are dimmed.
+   */
   readonly lit: ReadonlySet<string> | undefined;
   readonly lookOf: (node: GraphNode) => NodeLook;
   readonly labelOf: (edge: GraphEdge) => string;
-  /** The counts of edges are lower bounds. */
+  /** True if the counts of edges are lower bounds. */
   readonly isSample: boolean;
-  /** Returns the node that an arrow key moves the focus to. */
+  /** Returns the node to which an arrow key moves the focus. */
   readonly stepFrom: (id: string, key: string) => string | undefined;
-  /** Toolbar shown above the graph while several nodes are selected. */
+  /** Returns the toolbar that is shown above the graph while several nodes are selected. */
   readonly selectionToolbar: (selectedIds: readonly string[], onMove: (positions: Positions) => void) => ReactNode;
   readonly onSelect: (id: string | undefined) => void;
-  /** Called after a drag or a move by keyboard. */
+  /** Called after nodes were moved by a drag or by keyboard. */
   readonly onMove: (positions: Positions) => void;
 }
 
 /**
- * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus along edges, j and k through all
- * nodes. Enter opens and selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select
- * several nodes.
+ * The graph on a canvas. The wheel zooms, and dragging moves the view. Arrow keys move the focus along edges; j and k
+ * move it through all nodes. Enter opens and selects a node. After that, arrow keys move the node. Shift-drag,
+ * Ctrl-click and Ctrl-Enter select several nodes.
  */
 export default function FlowCanvas({
   graph,
@@ -121,11 +124,14 @@ export default function FlowCanvas({
   const focusNode = async (id: string): Promise<void> => {
     const element = (): HTMLElement | null =>
       canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
-    // In a large graph, only visible nodes have elements.
+    // In a large graph, only visible nodes have elements, so the node is first moved into view.
     if (element() === null) await flow.current?.fitView({ nodes: [{ id }], ...SELECTED });
     requestAnimationFrame(() => element()?.focus());
   };
-  /** Focuses the next or previous node in reading order: from the focused node, else from the open one. */
+  /**
+   * Focuses the next or previous node in reading order. It starts at the focused node; if none has the focus, at the
+   * open node.
+   */
   const focusNeighbour = (step: 1 | -1): void => {
     const ids = graph.nodes.map(({ id }) => id);
     const focused = document.activeElement?.closest<HTMLElement>(".react-flow__node")?.dataset.id;
@@ -135,7 +141,7 @@ export default function FlowCanvas({
   };
   useHotkey("j", t`Next node of the graph`, () => focusNeighbour(1), t`Flow`);
   useHotkey("k", t`Previous node of the graph`, () => focusNeighbour(-1), t`Flow`);
-  /** Handles keys of the focused node. React Flow handles the arrow keys that move a selected node. */
+  /** Handles keys while a node has the focus. The arrow keys that move a selected node are handled by React Flow. */
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     const id =
       event.target instanceof HTMLElement && event.target.matches(".react-flow__node")
@@ -188,7 +194,7 @@ export default function FlowCanvas({
   );
 }
 
-/** Shows the whole graph if it is legible then, and its beginning otherwise. */
+/** Shows the whole graph if it is then legible. Otherwise shows its beginning at a legible zoom. */
 function showBeginning(flow: ReactFlowInstance<FlowNodeType>, canvas: HTMLElement | null): void {
   const { x, y, width, height } = flow.getNodesBounds(flow.getNodes());
   const { clientWidth = 0, clientHeight = 0 } = canvas ?? {};
@@ -199,12 +205,12 @@ function showBeginning(flow: ReactFlowInstance<FlowNodeType>, canvas: HTMLElemen
   void flow.setViewport({ x: start(x, width, clientWidth), y: start(y, height, clientHeight - BUTTONS), zoom });
 }
 
-/** Passes the zoom to the styles, which keep names legible. */
+/** Passes the zoom to the styles, which use it to keep names legible. */
 function ZoomLevel({ canvas }: { readonly canvas: RefObject<HTMLElement | null> }) {
   const zoom = useStore(({ transform }) => transform[2]);
   useEffect(() => {
     canvas.current?.style.setProperty("--flow-zoom", String(zoom));
-    // As many lines as a node has room for.
+    // A name gets as many lines as its node has room for.
     canvas.current?.style.setProperty("--flow-lines", String(Math.max(1, Math.floor((NODE.height / 12) * zoom))));
     canvas.current?.classList.toggle("flow-canvas-small", zoom < LEGIBLE_ZOOM - 0.01);
   }, [canvas, zoom]);

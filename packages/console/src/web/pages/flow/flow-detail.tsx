@@ -23,7 +23,7 @@ export function FlowDetail({
 }: {
   readonly graph: Graph;
   readonly groups: readonly FlowGroup[];
-  /** Both get the key of a group. */
+  /** Called with the key of a group, like `onExpand`. */
   readonly onCollapse: (key: string) => void;
   readonly onExpand: (key: string) => void;
   readonly isSample: boolean;

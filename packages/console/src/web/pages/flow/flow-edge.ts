@@ -3,17 +3,17 @@ import type { GraphEdge } from "../../model/flow-graph.ts";
 import { countText } from "./model/count-text.ts";
 
 export interface EdgeOptions {
-  /** If set, edges outside it are dimmed. */
+  /** Nodes that are highlighted. If it is set, edges that are not between them are dimmed. */
   readonly lit: ReadonlySet<string> | undefined;
-  /** The counts are lower bounds. */
+  /** True if the counts are lower bounds. */
   readonly isSample: boolean;
-  /** Returns what the edge connects. */
+  /** Returns a text that names both ends of the edge. */
   readonly labelOf: (edge: GraphEdge) => string;
 }
 
 /**
- * Converts an edge for React Flow. Declared edges are solid. Edges seen in traces are dashed, and wider with more
- * calls.
+ * Converts an edge for React Flow. A declared edge is solid. An edge that was seen in traces is dashed, and wider the
+ * more calls it has.
  */
 export function toFlowEdge(edge: GraphEdge, { lit, isSample, labelOf }: EdgeOptions): Edge {
   const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";

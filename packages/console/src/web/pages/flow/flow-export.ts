@@ -54,13 +54,13 @@ export function svgOf(
 
 function escapeXml(text: string): string {
   const escapes: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
-  // XML does not allow control characters, not even escaped.
+  // Control characters are removed, because XML allows them not even in escaped form.
   return text.replace(/[<>&"]/g, (character) => escapes[character] ?? "").replace(/\p{Cc}/gu, " ");
 }
 
 /**
- * Converts an SVG to PNG at twice its size, for sharp screens, but at most 8,000 pixels wide or high. Rejects if the
- * browser cannot draw it.
+ * Converts an SVG to a PNG. The PNG has twice the size, so that it is sharp on high-resolution screens, but at most
+ * 8,000 pixels in width and height. Rejects if the browser cannot draw the SVG.
  */
 export async function pngOf(svg: string): Promise<Blob> {
   const image = new Image();

@@ -6,7 +6,7 @@ import { PopoverButton } from "../../ui/popover.tsx";
 import type { FlowGroup } from "./model/groups.ts";
 import { LAYER_NAMES, LAYERS, type Layer } from "./model/layers.ts";
 
-/** Menu of the layers that are shown besides functions. */
+/** Menu that selects the layers to show besides functions. */
 export function LayersMenu({
   shown = LAYERS,
   onChange,
@@ -40,7 +40,7 @@ export function LayersMenu({
   );
 }
 
-/** Menu of the groups of functions that are collapsed into one node. */
+/** Menu that selects the groups of functions to collapse into one node. */
 export function GroupsMenu({
   groups,
   closed,

@@ -62,7 +62,9 @@ export function FlowNodeBox({ data: { node, look, isDim, isFocus, isVertical } }
   );
 }
 
-/** Marks a node that was called in the last seconds. The subtitle says the same in words. */
+/**
+ * Mark of a node that was called in the last seconds. It is only visual, because the subtitle says the same in words.
+ */
 function Pulse({ isFailing }: { readonly isFailing: boolean }) {
   const tone = isFailing ? "bg-danger" : "bg-ok";
   return (

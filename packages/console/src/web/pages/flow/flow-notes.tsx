@@ -5,7 +5,10 @@ import type { SavedLayout } from "./layout/use-saved-layout.ts";
 import { SaveStatus } from "./save-status.tsx";
 import type { FlowData } from "./use-flow-data.ts";
 
-/** Line below the controls: legend, traces read, sources that failed, and save status of the layout. */
+/**
+ * Line below the controls. It shows the legend, the number of traces read, sources that failed, and whether the layout
+ * is saved.
+ */
 export function FlowNotes({
   data: { notObserved, observed, missing, retry },
   found,

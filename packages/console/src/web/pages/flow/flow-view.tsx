@@ -27,7 +27,7 @@ const AlignBar = lazy(() => import("./align-bar.tsx"));
 const route = getRouteApi("/flow/{-$flowId}");
 const LABELS = graphLabels(t`Press Enter to open and select the node. Arrow keys then move it.`);
 const DEFAULT_RANGE = "1h";
-/** Range of `all`. The engine stores figures for a day. */
+/** Time range that `all` means. It is one day, because the engine stores figures for a day. */
 const LONGEST_MS = 86_400_000;
 
 const SNIPPET = `worker.registerFunction("orders::create", async (order) => ({ ok: true }));
@@ -41,7 +41,7 @@ interface GraphFilter {
   readonly closed: readonly string[] | undefined;
 }
 
-/** Returns the part of the graph that the URL selects; empty if `flowId` does not exist. */
+/** Returns the part of the graph that the address selects. It is empty if `flowId` does not exist. */
 function filteredGraph(graph: Graph, { flowId, focus, hops, layers, closed }: GraphFilter): Graph {
   const flow =
     flowId === undefined
@@ -65,7 +65,7 @@ export default function FlowView() {
   const { loaded, isComplete, error, graph: whole } = data;
   const groups = useMemo(() => groupsOf(whole), [whole]);
   const closed = useMemo(
-    // A list is legible at any length.
+    // In the list view, no groups are collapsed by default, because a list of any length is legible.
     () => search.closed ?? (view === "list" ? [] : closedByDefault(whole, groups, focus)),
     [search.closed, view, whole, groups, focus],
   );
@@ -206,7 +206,7 @@ export default function FlowView() {
   );
 }
 
-/** Returns the text that the search matches. A group also matches by its functions. */
+/** Returns the text in which the search looks for words. For a group, it includes the names of its functions. */
 function wordsOf({ label, kind, members = [] }: GraphNode): string {
   return [label, kind, ...members.map((member) => member.label)].join(" ").toLowerCase();
 }

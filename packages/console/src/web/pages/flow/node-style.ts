@@ -1,7 +1,7 @@
 import { Boxes, Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import type { GraphNode, NodeKind } from "../../model/flow-graph.ts";
 
-/** Icons of nodes, from the specification's table of node visuals. Streams are added. */
+/** Icons of nodes, as in the specification's table of node visuals. The icon for streams was added. */
 export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
   http: Globe,
   cron: Clock,
@@ -39,12 +39,12 @@ const KINDS: Readonly<Record<NodeKind, string>> = {
   topic: "warn",
 };
 
-/** Returns the colour token: by method for HTTP triggers, by kind for other nodes. */
+/** Returns the colour token of a node. For an HTTP trigger it depends on the method, for other nodes on the kind. */
 export function toneOf({ kind, method }: Pick<GraphNode, "kind" | "method">): string {
   return method === undefined ? KINDS[kind] : (METHODS[method] ?? "accent");
 }
 
-/** Class names by colour token. Written out in full, because Tailwind finds class names only as literals. */
+/** Class names by colour token. They are written out, because Tailwind finds class names only as literals. */
 export const TONE_CLASSES: Readonly<Record<string, string>> = {
   info: "bg-info-soft text-info",
   ok: "bg-ok-soft text-ok",

@@ -5,8 +5,8 @@ import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 
 /**
- * Details beside the graph, or over it on a narrow screen. The graph stays mounted: a new one would lose zoom, position
- * and focus.
+ * Details beside the graph; on a narrow screen, over the graph. The graph stays mounted, because a new one would lose
+ * its zoom, position and focus.
  */
 export function SidePane({
   title,

@@ -28,12 +28,16 @@ const EVERY_MS = 15_000;
 const MAX_LISTED = 500;
 const MAX_TRACES = 40;
 const MAX_SPANS = 400;
-/** Invocation inputs show which scope, stream or queue a call used. Maximum number read per edge, and per refresh. */
+/**
+ * Maximum number of inputs that are read per edge. Inputs are read because they show which scope, stream or queue a
+ * call used.
+ */
 const MAX_INPUTS_PER_EDGE = 3;
+/** Maximum number of inputs that are read per refresh. */
 const MAX_INPUTS = 30;
 const MAX_SCOPES = 200;
 
-/** Names found in inputs, by invocation ID. Each input is read once. */
+/** Names that were found in inputs, by invocation id. It prevents that an input is read twice. */
 const namesRead = new Map<string, string | undefined>();
 const MAX_NAMES = 2_000;
 
@@ -48,7 +52,7 @@ interface Observed {
   readonly jobs: readonly JobRun[];
   readonly read: number;
   readonly total: number;
-  /** Some traces, or some spans of them, were not read, so counts are lower bounds. */
+  /** True if some traces, or some of their spans, were not read. Counts are then lower bounds. */
   readonly isSample: boolean;
 }
 
@@ -99,20 +103,24 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
 export interface FlowData {
   readonly loaded: boolean;
   /**
-   * All sources have answered or failed. The first layout waits for this, since later nodes do not move earlier ones.
+   * True when each source has returned data or failed. The first layout waits for this, because nodes that appear later
+   * do not move the nodes that are already placed.
    */
   readonly isComplete: boolean;
   readonly error: Error | null;
   readonly graph: Graph;
-  /** Error of loading calls; undefined if they are loaded. */
+  /** Error message if the calls failed to load. Otherwise undefined. */
   readonly notObserved: string | undefined;
   readonly observed: Observed | undefined;
-  /** Sources that failed, with their errors. A source whose module is not configured is left out. */
+  /** Sources that failed, with their errors. A source is left out if its module is not configured. */
   readonly missing: readonly { readonly what: string; readonly why: string }[];
   readonly retry: () => void;
 }
 
-/** Graph of the whole system. Functions and triggers are live; calls are read from the latest traces every 15 s. */
+/**
+ * Returns the graph of the whole system. Functions and triggers are updated live. Calls are read from the latest traces
+ * every 15 s.
+ */
 export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const { phase } = useLiveState();
   const functions = useLiveCollection<ListedFunction>("svc.functions", ({ function_id }) => function_id);
@@ -151,7 +159,8 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
       graphOf({
         functions: functions.items.map(({ function_id, internal, workers }) => ({
           function_id,
-          // Functions of modules are shown as the resources that they manage: scopes, queues and streams.
+          // Functions of modules are not shown themselves. The resources that they manage are shown instead: scopes,
+          // queues and streams.
           internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
           worker: workers[0]?.name,
         })),
@@ -159,7 +168,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [], jobs: observed.data?.jobs ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
-        // Queues of subscriptions are shown by their triggers.
+        // Queues of subscriptions are left out, because the triggers of the subscriptions are shown.
         queues: queues.data?.queues.filter(({ topic = null }) => topic === null).map(({ queue }) => queue) ?? [],
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],

@@ -9,14 +9,17 @@ import { Tabs } from "../../ui/tabs.tsx";
 import { OverviewTab } from "./overview-tab.tsx";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
-// These tabs are most of the page's size, so the list loads without them.
+// These tabs are loaded on demand, because they are most of the page's code and the list does not need them.
 const InvokeTab = lazy(() => import("./invoke/invoke-tab.tsx"));
 const SchemaTab = lazy(() => import("./schema-tab.tsx"));
 const HistoryTab = lazy(() => import("./history/history-tab.tsx"));
 
 const TABS = ["overview", "invoke", "schema", "history", "logs"];
 
-/** Details of the selected function. A function that is no longer registered keeps its history and its typed input. */
+/**
+ * Details of the selected function. If a function is no longer registered, its history and the input that the user
+ * typed stay available.
+ */
 export function FunctionDetail({
   functionId,
   item,
@@ -27,7 +30,7 @@ export function FunctionDetail({
 }: {
   readonly functionId: string;
   readonly item: FunctionItem | undefined;
-  /** The list is loaded, so a function that is not in it is not registered. */
+  /** True if the list is loaded. A function that is not in the list is then not registered. */
   readonly isKnown: boolean;
   readonly stats: StatsByFunction;
   readonly search: SearchOf<"functions">;

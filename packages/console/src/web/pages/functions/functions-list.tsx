@@ -18,7 +18,7 @@ import {
 } from "./model.ts";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
-/** The functions in collapsible groups. */
+/** The list of functions, in groups that can be collapsed. */
 export function FunctionsList({
   items,
   modules,
@@ -34,7 +34,7 @@ export function FunctionsList({
   readonly grouping: Grouping;
   readonly stats: StatsByFunction;
   readonly selectedId: string | undefined;
-  /** Expands all groups, so that every match is visible. */
+  /** True during a search. All groups are then open, so that each match is visible. */
   readonly isSearching: boolean;
   readonly onSelect: (functionId: string) => void;
 }) {
@@ -53,7 +53,7 @@ export function FunctionsList({
     if (!next.delete(name)) next.add(name);
     setClosed(next);
   };
-  // Grouped by worker, a function may be in several groups. Only its first row is shown as selected.
+  // If functions are grouped by worker, a function may be in several groups. Only its first row is shown as selected.
   const selectedRow = rows.find((row) => row.kind === "function" && row.item.function_id === selectedId);
   return (
     <DataTable

@@ -27,7 +27,7 @@ const route = getRouteApi("/functions/{-$functionId}");
 
 const idOf = ({ function_id }: FunctionItem): string => function_id;
 
-/** Returns the search parameters of the list, without those of a single function. */
+/** Returns the search parameters of the list. The parameters of a single function are left out. */
 function listSearch({
   inv: _inv,
   original: _original,
@@ -44,7 +44,7 @@ export default function FunctionsPage() {
   const { q = "", group = "prefix", worker, system = false } = search;
   const navigate = route.useNavigate();
   const place = usePlace();
-  // On a narrow screen the details cover the list and its filters.
+  // On a narrow screen, the details cover the list and its filters.
   const isCovered = useIsNarrow() && functionId !== undefined;
   const functions = useFunctions();
   const stats = useFunctionStats();
@@ -65,7 +65,7 @@ export default function FunctionsPage() {
   );
   const systemCount = items.filter((item) => !isOwn(item, modules)).length;
   const selected = functions.items.find(({ function_id }) => function_id === functionId);
-  // Selecting an invocation adds a history entry, so that Back closes it. Filters and tabs do not.
+  // Selecting an invocation adds a history entry, so that Back closes it. Filters and tabs add none.
   const change = (next: Partial<SearchOf<"functions">>): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: next.inv === undefined });
   const select = (id: string | undefined): void =>

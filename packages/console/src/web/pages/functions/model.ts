@@ -4,7 +4,7 @@ import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** Figures of one function of `engine::metrics::functions`. */
+/** Figures of one function, in the form of `engine::metrics::functions`. */
 export interface FunctionStats extends FunctionFigures {
   readonly last_call?: { readonly at_ms: number; readonly status: string } | null;
 }
@@ -12,10 +12,10 @@ export interface FunctionStats extends FunctionFigures {
 export type Grouping = "prefix" | "worker";
 
 export interface FunctionFilter {
-  /** Words, and `node:NAME` for functions of workers at that engine of a cluster. */
+  /** Words to search. `node:NAME` limits the list to functions of workers at this engine of a cluster. */
   readonly q: string;
   readonly worker: string | undefined;
-  /** Include functions of the engine and its modules. */
+  /** True if functions of the engine and its modules are included. */
   readonly system: boolean;
 }
 
@@ -32,8 +32,8 @@ export function nodesOf({ workers }: FunctionItem): readonly string[] {
 }
 
 /**
- * Returns the functions that match the filter, sorted by ID. Words are searched in ID, description and worker names.
- * `modules`: IDs of workers that are modules.
+ * Returns the functions that match the filter, sorted by id. Words are searched in the id, the description and the
+ * names of workers. `modules` has the ids of the workers that are modules.
  */
 export function filterFunctions(
   items: readonly FunctionItem[],
@@ -57,9 +57,9 @@ export function filterFunctions(
 }
 
 /**
- * Returns rows with group headings. Grouped by worker, a function is in the group of each of its workers. Groups that
- * only modules provide are last, because users look for their own functions. `modules`: IDs of workers that are
- * modules.
+ * Returns the rows with group headings. If functions are grouped by worker, a function is in the groups of all its
+ * workers. Groups with functions of modules only come last, because users look for their own functions. `modules` has
+ * the ids of the workers that are modules.
  */
 export function groupRows(
   items: readonly FunctionItem[],
@@ -115,7 +115,7 @@ const STATUS_LABELS: Readonly<Record<string, string>> = {
   timeout: t`Timeout`,
 };
 
-/** Returns a status as shown on the page, for example `Available` or `OK`. */
+/** Returns the text that the page shows for a status, for example `Available` or `OK`. */
 export function statusLabel(status: string): string {
   return STATUS_LABELS[status] ?? `${status.slice(0, 1).toUpperCase()}${status.slice(1)}`;
 }

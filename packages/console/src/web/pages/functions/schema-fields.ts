@@ -10,7 +10,7 @@ import {
 
 /** A row in the table of a schema's members. */
 export interface SchemaField {
-  /** For example `address.city` or `tags[]`. */
+  /** Path of the member, for example `address.city` or `tags[]`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -23,7 +23,10 @@ export interface SchemaField {
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 500;
 
-/** Returns all members of a schema, including those of nested objects and array items; at most 500, 6 levels deep. */
+/**
+ * Returns all members of a schema, including members of nested objects and of array items. Returns at most 500 members,
+ * up to 6 levels deep.
+ */
 export function schemaFields(schema: unknown): readonly SchemaField[] {
   const root = asSchema(schema);
   const fields: SchemaField[] = [];

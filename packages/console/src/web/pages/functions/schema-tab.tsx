@@ -41,7 +41,7 @@ function SchemaSection({
   readonly title: string;
   readonly schema: unknown;
   readonly note: string | undefined;
-  /** Shown without a schema. */
+  /** Text that is shown if there is no schema. */
   readonly empty: string;
 }) {
   const fields = useMemo(() => schemaFields(schema), [schema]);

@@ -12,7 +12,7 @@ export interface StatsByFunction {
   readonly loaded: boolean;
 }
 
-/** Figures of the last 15 minutes, for every function that was called. */
+/** Returns the figures of the last 15 minutes, for each function that was called. */
 export function useFunctionStats(): StatsByFunction {
   const { phase } = useLiveState();
   const { data, error } = usePolledCall<{ readonly functions: readonly FunctionStats[] }>(

@@ -1,6 +1,6 @@
 export interface AnsiPart {
   readonly text: string;
-  /** CSS classes of its style; empty for plain text. */
+  /** CSS classes for the style. Empty for text without a style. */
   readonly className: string;
 }
 
@@ -77,7 +77,7 @@ function styled(before: Style, codes: readonly number[]): Style {
   let style = before;
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] as number;
-    // 38;5;n and 38;2;r;g;b are colours without a token in the console.
+    // Colours by number (38;5;n) or by RGB (38;2;r;g;b) are skipped, because the console has no colour tokens for them.
     if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4;
     else style = { ...style, ...CHANGES[code] };
   }

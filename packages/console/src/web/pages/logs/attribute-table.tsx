@@ -61,7 +61,7 @@ export function AttributeTable({
   );
 }
 
-/** A row of the table. A masked secret has no filter buttons, because the filter would put its value into the URL. */
+/** A row of the table. A masked secret has no filter buttons, because a filter would put its value into the address. */
 function AttributeRow({
   name,
   value,

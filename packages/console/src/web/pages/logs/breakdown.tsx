@@ -7,8 +7,8 @@ import type { FacetCount, FacetName } from "./use-logs.ts";
 const MAX_SHOWN = 15;
 
 /**
- * Counts of all matching entries by source, level, worker and function. A click filters; Shift-click or the eye
- * excludes.
+ * Counts of all matching entries by source, level, worker and function. A click on a value filters by it. Shift-click
+ * or the eye button excludes it.
  */
 export default function Breakdown({
   facets,
@@ -45,7 +45,8 @@ export default function Breakdown({
           .map((param) => param.slice("level:not_equals:".length))}
         onSelect={(value) => change({ level: toggle(search.level, value) })}
       />
-      {/* Most workers log under their own name. Then this list would repeat the sources. */}
+      {/* Most workers log under their own name. In this case the list of workers is not shown, because it would
+          repeat the list of sources. */}
       {(search.worker !== undefined || JSON.stringify(facets.worker) !== JSON.stringify(facets.service)) && (
         <Facet
           title={t`Worker`}
@@ -85,7 +86,7 @@ function Facet({
   readonly onExclude?: (value: string) => void;
 }) {
   const known = new Set(counts.map(({ value }) => value));
-  // Selected and excluded values stay on the list even if nothing matches them.
+  // Values that are selected or excluded stay on the list, even if no entry has them.
   const unmatched = [...selected, ...excluded]
     .filter((value) => !known.has(value))
     .map((value) => ({ value, count: 0 }));

@@ -12,7 +12,7 @@ import { chipTerms, isSameTerm, type LogSearch, searchOfChips } from "./filter-t
 
 const FilterHelp = lazy(() => import("./filter-help.tsx"));
 
-/** Facets with values of fields. */
+/** Facets, by the field whose values they have. */
 const FACETS = { level: "level", service: "service", function: "function_id", worker: "worker" };
 const SOURCES = ["logs"] as const;
 
@@ -26,14 +26,14 @@ export function FilterBar({
   readonly search: LogSearch;
   readonly change: (change: Partial<LogSearch>) => void;
   readonly problems: readonly string[];
-  /** Values in the shown entries, by the name of their facet. */
+  /** Values in the shown entries, by facet name. */
   readonly facets: KnownValues | undefined;
 }) {
   const complete = useCompletion({ fields: LOG_FIELDS, facets, names: FACETS, sources: SOURCES });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const chips = chipTerms(search);
   const set = (terms: readonly FilterTerm[]): void => change(searchOfChips(terms).search);
-  /** Turns filters in the box into chips. Words stay in the box. */
+  /** Converts filters in the search box to chips. Words stay in the search box. */
   const applyFilters = (text: string): void => {
     const { terms, problems: syntaxErrors } = parseFilter(text);
     if (syntaxErrors.length > 0) return;

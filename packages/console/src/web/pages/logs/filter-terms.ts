@@ -20,7 +20,7 @@ function field(name: string, value: string, negated = false): FieldTerm {
   return { kind: "field", field: name, op: "equals", value, negated, off: false };
 }
 
-/** Returns the filters shown as chips: all search parameters except the typed text (`q`). */
+/** Returns the filters that are shown as chips. These are all search parameters except the typed text (`q`). */
 export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
   return [
     ...(search.level ?? []).map((value) => field("level", value)),
@@ -35,8 +35,8 @@ export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
 }
 
 /**
- * Returns the search parameters of these terms. Terms without a parameter of their own, such as words and
- * `level>=warn`, are returned as `rest` and stay in the search box.
+ * Returns the search parameters for these terms. Some terms have no parameter of their own, for example words and
+ * `level>=warn`. These are returned as `rest` and stay in the search box.
  */
 export function searchOfChips(terms: readonly FilterTerm[]): {
   readonly search: Omit<FilterSearch, "q">;
@@ -92,7 +92,7 @@ function placeField(
   else rest.push(term);
 }
 
-/** Returns whether two filters are the same, enabled or not. */
+/** Returns true if two filters are the same, even if one of them is switched off. */
 export function isSameTerm(a: FilterTerm, b: FilterTerm): boolean {
   return formatTerm({ ...a, off: false }) === formatTerm({ ...b, off: false });
 }

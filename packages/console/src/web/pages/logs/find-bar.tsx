@@ -3,8 +3,8 @@ import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 
 /**
- * Searches all stored entries: first the loaded entries, then older ones page by page. The browser's own search finds
- * only rendered rows.
+ * Searches in all stored entries: first in the loaded ones, then in older ones page by page. It exists because the
+ * browser's own search finds only rows that are rendered.
  */
 export function FindBar({
   text,
@@ -26,7 +26,7 @@ export function FindBar({
   readonly searched: number;
   /** True while older entries are being loaded. */
   readonly isSearching: boolean;
-  /** True if older entries are stored, but the page has reached its maximum number of entries. */
+  /** True if older entries are stored but the page already has its maximum number of entries. */
   readonly isFull: boolean;
   readonly onStep: (by: number) => void;
   readonly onClose: () => void;

@@ -21,8 +21,8 @@ function countOf({ counts }: Bucket): number {
 }
 
 /**
- * Empty space of the histogram's height, shown until the counts are loaded. Without it the list would move down under
- * the pointer, and a click would miss.
+ * Empty space with the height of the histogram. It is shown until the counts are loaded. Without it, the list would
+ * move down when the histogram appears, and a click would hit the wrong row.
  */
 export function HistogramPlaceholder() {
   return (
@@ -36,7 +36,9 @@ export function HistogramPlaceholder() {
   );
 }
 
-/** Entries by time and level. Dragging, or arrow keys with Shift and Enter, select a time range. */
+/**
+ * Chart of the entries by time and level. A time range is selected by dragging, or with arrow keys, Shift and Enter.
+ */
 export function Histogram({
   buckets,
   onRange,

@@ -1,13 +1,16 @@
 import { isBefore, type Log } from "./log.ts";
 
-/** Maximum number of entries. The buffer may exceed its limit by a tenth between evictions. */
+/** Maximum number of entries. Between two evictions, the buffer may have a tenth more. */
 export const MAX_LOGS = 100_000;
-/** Maximum number of entries while the list follows the newest: a page that stays open must not grow all day. */
+/**
+ * Maximum number of entries while the list follows the newest ones. It is lower, because a page that stays open all day
+ * must not grow.
+ */
 export const MAX_FOLLOWED_LOGS = 5_000;
 
-/** Entries sorted by time, without duplicates, in whatever order they arrive. */
+/** Entries sorted by time, without duplicates. They may be added in any order. */
 export class LogBuffer {
-  /** Oldest first. */
+  /** Entries, the oldest first. */
   #logs: Log[] = [];
   readonly #ids = new Set<string>();
   #listeners = new Set<() => void>();
@@ -44,7 +47,7 @@ export class LogBuffer {
     return this.#logs[this.#logs.length - 1];
   }
 
-  /** Adds live entries, which are mostly newer than all others. Evicts the oldest entries. */
+  /** Adds live entries, which are mostly newer than all others. Evicts the oldest entries if there are too many. */
   addLive(logs: readonly Log[]): void {
     for (const log of logs) {
       if (this.#ids.has(log.id)) continue;
@@ -58,21 +61,23 @@ export class LogBuffer {
     this.#notify();
   }
 
-  /** `isFollowing`: the reader follows the newest entries, and reads no older ones. */
+  /** Sets the limit. `isFollowing` is true if the user follows the newest entries and reads no older ones. */
   follow(isFollowing: boolean): void {
     this.#limit = isFollowing ? MAX_FOLLOWED_LOGS : MAX_LOGS;
   }
 
   #evict(): void {
     const over = this.#logs.length - this.#limit;
-    // Evicts in large steps, because each eviction copies the whole array.
+    // Entries are evicted in large steps, because each eviction copies the whole array.
     if (over <= this.#limit / 10) return;
     for (const log of this.#logs.slice(0, over)) this.#ids.delete(log.id);
     this.#logs = this.#logs.slice(over);
     this.#dropped += over;
   }
 
-  /** Adds a page of stored entries, newest first and mostly older than those in the buffer. */
+  /**
+   * Adds a page of stored entries. They are sorted with the newest first, and mostly older than those in the buffer.
+   */
   addHistory(logs: readonly Log[]): void {
     const fresh = logs.filter(({ id }) => !this.#ids.has(id)).reverse();
     for (const { id } of fresh) this.#ids.add(id);
@@ -80,7 +85,7 @@ export class LogBuffer {
     const last = fresh[fresh.length - 1];
     if (oldest === undefined || last === undefined || isBefore(last, oldest)) this.#logs = [...fresh, ...this.#logs];
     else for (const log of fresh) this.#logs.splice(this.#indexOf(log), 0, log);
-    // What the reader asked for stays until the list follows the newest entries again.
+    // The limit is raised so that entries that the user loaded stay, until the list follows the newest entries again.
     this.#limit = Math.min(MAX_LOGS, Math.max(this.#limit, this.#logs.length));
     this.#notify();
   }
@@ -91,7 +96,7 @@ export class LogBuffer {
     this.#notify();
   }
 
-  /** Returns the index of an entry, or the index to insert it at. */
+  /** Returns the index of an entry. If it is not in the buffer, returns the index at which it must be inserted. */
   #indexOf(log: Pick<Log, "timestamp_ms" | "id">): number {
     let [from, to] = [0, this.#logs.length];
     while (from < to) {

@@ -26,7 +26,7 @@ export interface LogColumn {
   readonly key: string;
   readonly header: string;
   readonly width: string;
-  /** Minimum width of the list at which the column is shown, in pixels. */
+  /** The column is shown if the list has at least this width, in pixels. */
   readonly from: number;
   cell(log: Log, find: string): ReactNode;
 }
@@ -87,7 +87,7 @@ const NODE: LogColumn = {
 const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
 const COLUMNS_OF_SEVERAL = DEFAULT_COLUMNS.toSpliced(2, 0, NODE.key);
 
-/** `hasNodes`: shows the engines of a cluster. */
+/** Returns the default columns. With `hasNodes`, they include the engine of the cluster. */
 export function defaultColumns(hasNodes: boolean): readonly string[] {
   return hasNodes ? COLUMNS_OF_SEVERAL : DEFAULT_COLUMNS;
 }
@@ -111,7 +111,9 @@ export function columnsOf(keys: readonly string[]): readonly LogColumn[] {
   );
 }
 
-/** Returns a message for one row: shortened, without escape sequences, and with secrets masked if it is JSON. */
+/**
+ * Returns a message for one row. It is shortened and has no escape sequences. If it is JSON, its secrets are masked.
+ */
 export function lineOf(body: string): string {
   return plainText(/^\s*[[{]/.test(body) ? maskedPreview(body, MAX_MESSAGE) : body.slice(0, MAX_MESSAGE));
 }

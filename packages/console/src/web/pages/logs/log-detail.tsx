@@ -19,8 +19,8 @@ import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 type Values = Readonly<Record<string, JsonValue>>;
 
 /**
- * Shows a complete entry with exact numbers. `known` is the entry from the list; it is shown until the exact entry is
- * loaded.
+ * Shows a complete entry with exact numbers. `known` is the same entry from the list, which is shown until the exact
+ * entry is loaded.
  */
 export function LogDetail({
   id,
@@ -47,7 +47,7 @@ export function LogDetail({
       <ErrorState error={error} retry={() => void refetch()} />
     );
   }
-  // Large numbers of the list's entry have lost digits. So copying waits for the exact entry, and fails if it cannot be
+  // In the list's entry, large numbers are rounded. So copying waits for the exact entry, and fails if it cannot be
   // loaded.
   const readExact = async (): Promise<Values> => {
     const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
@@ -162,7 +162,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-/** Link to all entries that match `search`, without the current filters. */
+/** Link to all entries that match `search`. The current filters are not included. */
 function LogsOf({
   search,
   children,

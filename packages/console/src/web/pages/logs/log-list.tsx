@@ -11,7 +11,7 @@ import type { LogColumn } from "./log-columns.tsx";
 import type { LogRow } from "./log-rows.ts";
 
 const OVERSCAN = 10;
-/** Height of the header in pixels. */
+/** Height of the header, in pixels. */
 const HEADER = 30;
 
 export interface LogListProps {
@@ -22,7 +22,7 @@ export interface LogListProps {
   readonly onToggle: (groupId: string) => void;
   readonly wrap: boolean;
   readonly find: string;
-  /** Row to scroll to. A new object scrolls again. */
+  /** Row to which the list scrolls. It scrolls each time the object changes. */
   readonly target: { readonly index: number } | undefined;
   readonly onTop: (isAtTop: boolean) => void;
   readonly onEnd: () => void;
@@ -51,7 +51,7 @@ export function LogList({
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    // The header takes this much of the space that the virtualizer counts on.
+    // The header covers a part of the area that the virtualizer considers visible.
     scrollPaddingEnd: HEADER,
     getItemKey: (at) => (rows[at] as LogRow).id,
   });
@@ -65,7 +65,7 @@ export function LogList({
     if (target !== undefined) virtualizer.scrollToIndex(target.index, { align: "center" });
   }, [target]);
   const isSelectedLoaded = selectedId !== undefined && rows.some(({ id }) => id === selectedId);
-  // Also when the detail opens beside or below the list, which makes the list smaller.
+  // The list also scrolls when the detail opens beside or below it, because that makes the list smaller.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection moves the list
   useEffect(() => {
     const at = isSelectedLoaded ? rows.findIndex(({ id }) => id === selectedId) : -1;
@@ -147,7 +147,7 @@ export function LogList({
               aria-rowindex={item.index + 2}
               aria-selected={row.kind === "pause" ? undefined : isSelected}
               onClick={() => {
-                // Selecting text does not open the row.
+                // A click that ends a text selection does not open the row.
                 if (row.kind === "pause" || getSelection()?.isCollapsed === false) return;
                 if (row.kind === "group") onToggle(row.id);
                 else onSelect(row.id);

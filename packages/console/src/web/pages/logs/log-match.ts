@@ -1,12 +1,12 @@
 import { compileGlob, type EngineFilter, type LogQuery } from "@svc-runtime/protocol/query";
 import { attributeOf, functionOf, type Log, textOfValue, workerOf } from "./log.ts";
 
-/** Maximum number of characters that a regular expression is tested on, as in the engine. */
+/** Maximum number of characters on which a regular expression is tested. It is the same as in the engine. */
 const MAX_SEARCHED = 16 * 1024;
 
 /**
- * Returns a function that filters live entries as the engine filters stored ones. Throws SyntaxError for an invalid
- * regex.
+ * Returns a function that filters live entries in the same way as the engine filters stored ones. Throws SyntaxError
+ * for an invalid regular expression.
  */
 export function logMatcher(
   { members, groups }: LogQuery,
@@ -81,7 +81,9 @@ function matchesOperator(value: unknown, op: string, wanted: string): boolean {
   return op === "gt" ? number > bound : op === "gte" ? number >= bound : op === "lt" ? number < bound : number <= bound;
 }
 
-/** Returns a field by its name in the engine's filters, or else an attribute. */
+/**
+ * Returns a field by its name in the engine's filters. If there is no such field, returns the attribute with this name.
+ */
 export function fieldValue(log: Log, key: string): unknown {
   if (key.startsWith("resource."))
     return attributeOf(log.resource, key.slice("resource.".length)) ?? attributeOf(log.attributes, key);

@@ -1,7 +1,9 @@
 import type { Log } from "./log.ts";
 import { groupSimilar } from "./similar-logs.ts";
 
-/** A pause of the live view, shown between the entries before and after it. */
+/**
+ * A time during which the user had paused the live view. It is shown as a row between the entries before and after it.
+ */
 export interface PauseMark {
   readonly fromMs: number;
   readonly toMs: number;
@@ -15,8 +17,8 @@ export type LogRow =
   | { readonly kind: "pause"; readonly id: string; readonly mark: PauseMark };
 
 /**
- * Returns the rows of the list, newest first: entries and pauses, or groups of similar entries. `open`: IDs of open
- * groups.
+ * Returns the rows of the list, the newest first. The rows are entries and pauses, or groups of similar entries. `open`
+ * has the ids of the groups that are open.
  */
 export function rowsOf(
   logs: readonly Log[],
@@ -61,13 +63,13 @@ export function findRows(rows: readonly LogRow[], text: string): readonly number
   return found;
 }
 
-/** Splits the text at matches. Every second part is a match. */
+/** Splits the text at the matches. Every second part is a match. */
 export function markedParts(text: string, wanted: string): readonly string[] {
   if (wanted === "") return [text];
   const parts: string[] = [];
   const lower = text.toLowerCase();
   const search = wanted.toLowerCase();
-  // If lower case changes the length of the text, its offsets are not those of the original.
+  // If the text in lower case has another length, positions in it are not positions in the original text.
   if (lower.length !== text.length) return [text];
   let from = 0;
   for (let at = lower.indexOf(search); at >= 0; at = lower.indexOf(search, from)) {

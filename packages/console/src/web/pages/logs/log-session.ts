@@ -8,7 +8,7 @@ import { LogBuffer, MAX_LOGS } from "./log-buffer.ts";
 import { logMatcher } from "./log-match.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
-/** Page sizes. Later pages are larger, because users who load them scroll far. */
+/** Number of entries on the first page. Later pages are larger, because users who load them scroll far. */
 const FIRST_PAGE = 300;
 const NEXT_PAGE = 2_000;
 
@@ -22,19 +22,22 @@ interface ListAnswer extends MergedFrom {
   readonly message?: string;
 }
 
-/** How often new entries of the other engines of a cluster are fetched, in milliseconds: the stream has only those of one. */
+/**
+ * Interval at which new entries of the cluster's other engines are fetched, in milliseconds. They are fetched because
+ * the stream has only the entries of one engine.
+ */
 const POLL_MS = 5_000;
 
 export interface SessionState {
   readonly isLoaded: boolean;
   readonly isLoadingMore: boolean;
   readonly error: Error | undefined;
-  /** Number of stored matches at the time of the request, without later live entries. */
+  /** Number of stored matches when the request was made. Live entries that arrived later are not counted. */
   readonly total: number | undefined;
   readonly hasMore: boolean;
-  /** True if older entries are stored but do not fit into the buffer. */
+  /** True if older entries are stored but the buffer has no room for them. */
   readonly isFull: boolean;
-  /** Why the engine stores no entries; undefined if it does. */
+  /** Reason why the engine stores no entries. Undefined if it stores them. */
   readonly disabled: string | undefined;
   /** Number of entries that the engine dropped from the live stream. */
   readonly missed: number;
@@ -43,7 +46,7 @@ export interface SessionState {
   readonly tail: "joining" | "live" | "refused";
 }
 
-/** The entries of one query: stored entries page by page, and live entries. */
+/** The entries of one query: stored entries, which are loaded page by page, and live entries. */
 export class LogSession {
   readonly buffer = new LogBuffer();
   readonly #query: LogQuery;
@@ -60,7 +63,10 @@ export class LogSession {
     tail: "joining",
   };
   #cursor: string | null = null;
-  /** Older entries were evicted since the last page: the next page begins at the oldest entry instead of the cursor. */
+  /**
+   * True if older entries were evicted since the last page was loaded. The next page then begins at the oldest entry in
+   * the buffer instead of at the cursor.
+   */
   #hasEvicted = false;
   readonly #listeners = new Set<() => void>();
   readonly #abort = new AbortController();
@@ -80,7 +86,10 @@ export class LogSession {
     };
   };
 
-  /** Subscribes before loading, so that no entry is missed in between. The buffer removes duplicates. */
+  /**
+   * Starts the session. It subscribes before it loads, so that no entry is missed in between. The buffer removes
+   * duplicates.
+   */
   start(): () => void {
     if (this.#query.isOpen) this.#subscribe();
     void this.load();
@@ -103,7 +112,7 @@ export class LogSession {
       if (!this.#state.hasMore) this.#set({ hasMore: true });
     };
     this.#unsubscribe = live.subscribe("svc.logs", "all", {
-      // A sync contains the latest entries, which fill the gap after a lost connection.
+      // A sync contains the latest entries. They fill the gap that a lost connection left.
       onSync: (data) => add(data as readonly Log[]),
       onEvent: (event) => {
         const { logs, dropped } = (
@@ -143,7 +152,7 @@ export class LogSession {
       this.buffer.addLive(answer.logs.toReversed());
       this.#set({ from: answer, ...(isGap ? { missed: this.#state.missed + 1 } : {}) });
     } catch {
-      // The next one is due soon, and the page shows by itself that the connection is lost.
+      // The error is ignored: the next poll follows soon, and the page shows that the connection is lost.
     }
   }
 
@@ -170,7 +179,7 @@ export class LogSession {
     }
   }
 
-  /** `upTo`: the newest entry of the page; those of the same millisecond may be newer. */
+  /** Requests a page. `upTo` is the entry at which the page begins; entries of the same millisecond may be newer. */
   #list(limit: number, cursor: string | undefined, upTo?: Log): Promise<ListAnswer> {
     const payload = {
       ...this.#query.filter,

@@ -13,16 +13,16 @@ export interface Log {
   readonly span_id: string | null;
   readonly instrumentation_scope_name?: string;
   readonly instrumentation_scope_version?: string;
-  /** Severity number 21 to 24. Their `severity_text` is ERROR. */
+  /** True if the severity number is 21 to 24. The `severity_text` of these entries is ERROR. */
   readonly fatal?: true;
-  /** Node of the cluster that stores it. */
+  /** Node of the cluster that stores the entry. */
   readonly node?: string;
 }
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Attribute names that published clients use, and the engine's names, in both directions. */
+/** For attributes that have two names (that of published clients and that of the engine), the other name. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   function_id: "svc.function_id",
   invocation_id: "svc.invocation_id",
@@ -53,7 +53,9 @@ export function workerOf(log: Log): string {
   return typeof name === "string" ? name : log.service_name;
 }
 
-/** Orders entries by time, then by arrival. In a cluster the id ends with the name of the node. */
+/**
+ * Returns true if `a` comes before `b`, by time and then by arrival. In a cluster, ids end with the name of the node.
+ */
 export function isBefore(a: Pick<Log, "timestamp_ms" | "id">, b: Pick<Log, "timestamp_ms" | "id">): boolean {
   return a.timestamp_ms === b.timestamp_ms
     ? Number.parseInt(a.id, 10) < Number.parseInt(b.id, 10)

@@ -26,7 +26,7 @@ import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
 import { useLogView } from "./use-log-view.ts";
 import { useLogCounts, useLogSession } from "./use-logs.ts";
 
-/** Loaded when the first entry is opened, because of its size. */
+/** Loaded when the first entry is opened, because the code is large. */
 const LogTabs = lazy(() => import("./log-tabs.tsx"));
 const Breakdown = lazy(() => import("./breakdown.tsx"));
 
@@ -241,7 +241,7 @@ export default function LogsPage() {
   );
 }
 
-/** Names engines that did not answer. */
+/** Returns a text that names the engines that did not answer. */
 function missingLogs(count: number, names: string): string {
   return plural(
     count,
@@ -263,7 +263,10 @@ function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next;
 }
 
-/** State of the find bar: matching rows and the current match. While it is open, older entries are loaded. */
+/**
+ * Returns the state of the search in the list: the matching rows and the current match. While the search is open, older
+ * entries are loaded.
+ */
 function useFind(
   rows: Parameters<typeof findRows>[0],
   parts: {

@@ -3,7 +3,7 @@ import { maskedMember, maskedNamed, maskedText } from "../../lib/secrets.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
-/** Masks secret members of a JSON body. Secrets in other text cannot be recognized. */
+/** Masks secrets in members of a JSON body. In other texts, secrets cannot be recognized. */
 export function maskedBody(body: string): string {
   return /^\s*[[{]/.test(body) ? maskedText(body) : body;
 }
@@ -19,7 +19,7 @@ export function maskedEntry(entry: Values): Values {
   };
 }
 
-/** Returns values, for example attributes, with secrets masked, also inside JSON strings. */
+/** Returns values, for example attributes, with secrets masked. Secrets inside JSON strings are masked too. */
 export function maskedValues(values: Values): Values {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedOne(name, value)]));
 }
@@ -28,7 +28,7 @@ function maskedOne(name: string, value: JsonValue): JsonValue {
   return typeof value === "string" ? maskedNamed(name, value) : maskedMember(name, value);
 }
 
-/** Returns whether masking changes the entry. */
+/** Returns true if the entry contains secrets that masking would hide. */
 export function holdsSecrets({
   body,
   attributes,

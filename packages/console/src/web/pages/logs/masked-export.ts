@@ -5,8 +5,8 @@ type Values = Readonly<Record<string, JsonValue>>;
 const CELL = /"(?:[^"]|"")*"/g;
 
 /**
- * Masks an export of the engine as the page masks entries. Works in chunks, so that a large export does not block the
- * page.
+ * Masks secrets in an export of the engine, in the same way as the page masks entries. It works in chunks, so that a
+ * large export does not block the page.
  */
 export async function maskedExport(lines: Blob, format: "ndjson" | "csv"): Promise<Blob> {
   const masked: string[] = [];
@@ -21,7 +21,7 @@ export async function maskedExport(lines: Blob, format: "ndjson" | "csv"): Promi
   return new Blob(masked, { type: lines.type });
 }
 
-/** Splits text into records. In CSV, a line end within quotes does not end a record. */
+/** Splits a text into records. In CSV, a line end between quotes does not end a record. */
 function recordsOf(text: string, format: "ndjson" | "csv"): string[] {
   const lines = text.split("\n");
   if (format === "ndjson") return lines;

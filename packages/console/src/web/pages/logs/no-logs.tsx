@@ -5,7 +5,7 @@ import { t } from "../../labels/translate.ts";
 import { writeLog } from "../../model/example-commands.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 
-/** The empty list: how to write an entry, or why entries are not stored. */
+/** Shown if the list is empty. Says how to write an entry, or why entries are not stored. */
 export default function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
   const place = usePlace();
   if (disabled !== undefined) {

@@ -6,7 +6,7 @@ const VARIABLE =
 const MAX_LENGTH = 300;
 const templates = new WeakMap<Log, string>();
 
-/** Returns a key that is equal for entries that differ only in numbers, IDs and quoted strings. */
+/** Returns a key for grouping. It is equal for entries that differ only in numbers, ids and quoted strings. */
 export function templateOf(log: Log): string {
   let template = templates.get(log);
   if (template === undefined) {
@@ -19,11 +19,11 @@ export function templateOf(log: Log): string {
 
 export interface LogGroup {
   readonly template: string;
-  /** In the order of the input. */
+  /** The entries of the group, in the order of the input. */
   readonly logs: readonly Log[];
 }
 
-/** Groups entries by template, in the order of each group's first entry. */
+/** Groups entries with equal keys. Groups are in the order of their first entries. */
 export function groupSimilar(logs: readonly Log[]): readonly LogGroup[] {
   const groups = new Map<string, Log[]>();
   for (const log of logs) {

@@ -15,7 +15,7 @@ interface SurroundingAnswer {
   readonly more_after: boolean;
 }
 
-/** The 50 entries before and the 50 after an entry, without filters. */
+/** The 50 entries before an entry and the 50 entries after it. Filters are not applied. */
 export function SurroundingEntries({ id }: { readonly id: string }) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["logs", "around", id],
@@ -25,7 +25,7 @@ export function SurroundingEntries({ id }: { readonly id: string }) {
   const here = useRef<HTMLLIElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once the entries are there
   useEffect(() => {
-    // In newer browsers it returns a promise, which an effect must not return.
+    // In newer browsers, `scrollIntoView` returns a promise. An effect must not return a promise.
     void here.current?.scrollIntoView({ block: "center" });
   }, [data]);
   return (

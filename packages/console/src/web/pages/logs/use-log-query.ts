@@ -18,15 +18,15 @@ export const DEFAULT_RANGE = "all";
 export type LogFilter = LogMembers & { readonly query?: string };
 
 export interface LogQuery {
-  /** Changes if and only if the query changes. */
+  /** Key of the query. Equal queries have the same key. */
   readonly key: string;
-  /** Payload members that all log functions of the engine accept. The page adds the time range. */
+  /** Members of the payload that all log functions of the engine accept. The page adds the time range. */
   readonly filter: LogFilter;
-  /** The same filter, for live entries. */
+  /** The same filter, in the form that live entries are tested with. */
   readonly parsed: ParsedQuery;
-  /** Returns the time range at `nowMs`. The start of a relative range moves with it. */
+  /** Returns the time range at `nowMs`. If the range is relative, its start moves with the time. */
   window(nowMs: number): TimeWindow;
-  /** Whether the range has no end, so that new entries can match. */
+  /** True if the range has no end, so that new entries may match. */
   readonly isOpen: boolean;
   readonly problems: readonly string[];
   readonly hasFilters: boolean;
@@ -60,7 +60,10 @@ export function useLogQuery(search: LogSearch): LogQuery {
   }, [q, from, to, range, chips]);
 }
 
-/** Alternatives are no members: the engine gets the query, without terms that have an error. */
+/**
+ * Returns the filter for the engine. If the query has alternatives, members cannot express it, so the text of the query
+ * is sent. Terms with an error are left out of it.
+ */
 function filterOf({ members, groups }: ParsedQuery, terms: readonly FilterTerm[]): LogFilter {
   if (groups.length === 0) return members;
   const isValid = (term: FilterTerm): boolean => {

@@ -5,8 +5,11 @@ import type { LogSession } from "./log-session.ts";
 import { useLogRows } from "./use-logs.ts";
 
 /**
- * Entries to show. Newer entries are held back while the view is paused, scrolled away from the newest entry, or shows a
- * selected entry, which they would push out of view. Also while the user searches, so that matches stay.
+ * Returns the entries to show. Newer entries are held back in four cases:
+ * - the view is paused;
+ * - the user has scrolled away from the newest entry;
+ * - an entry is selected, because newer entries would push it out of view;
+ * - the user searches in the list, because the matches must stay where they are.
  */
 export function useLogView(
   session: LogSession,
@@ -19,7 +22,7 @@ export function useLogView(
   const pause = useRef<{ readonly fromMs: number; readonly received: number; readonly dropped: number }>(null);
   const [releasedId, setReleasedId] = useState<string>();
   const isHeld = isPaused || !isAtTop || isFinding || (selectedId !== undefined && selectedId !== releasedId);
-  // A new query is a new list, in which nothing is held back.
+  // A new query has a new list, so no entries of it are held back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
     setAtTop(true);
@@ -55,7 +58,7 @@ export function useLogView(
     togglePause,
     setAtTop,
     isHeld,
-    /** Shows newer entries also while the selected entry stays selected. */
+    /** Shows the newer entries although an entry is selected. It stays selected. */
     release: () => setReleasedId(selectedId),
     /** Number of entries that are held back. */
     fresh: useMemo(

@@ -7,7 +7,7 @@ import type { Log } from "./log.ts";
 import { LogSession, type SessionState } from "./log-session.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
-/** Returns the session of the query. A new query, engine or `epoch` starts a new session. */
+/** Returns the session for the query. A new session begins when the query, the engine or `epoch` changes. */
 export function useLogSession(
   query: LogQuery,
   epoch: number,
@@ -19,7 +19,10 @@ export function useLogSession(
   return { session, state: useSyncExternalStore(session.listen, session.getState) };
 }
 
-/** Returns the entries, newest first, updated at most once per frame. Entries newer than `upTo` are left out. */
+/**
+ * Returns the entries, the newest first. They are updated at most once per frame. Entries that are newer than `upTo`
+ * are left out.
+ */
 export function useLogRows(session: LogSession, upTo: Pick<Log, "timestamp_ms" | "id"> | undefined): readonly Log[] {
   const [frame, setFrame] = useState(0);
   useEffect(() => {
@@ -54,7 +57,10 @@ export type FacetName = "level" | "service" | "function_id" | "worker";
 
 const REFRESH_MS = 5_000;
 
-/** Counts of all matching entries, not only of loaded ones. Polled every 5 s while new entries can match. */
+/**
+ * Returns the counts of all matching entries, including those that are not loaded. They are polled every 5 s while new
+ * entries can match.
+ */
 export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) {
   const { phase, generation } = useLiveState();
   const isPolled = phase === "live" && query.isOpen && !isPaused;

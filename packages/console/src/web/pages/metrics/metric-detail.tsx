@@ -13,7 +13,7 @@ import { byHighest, labelText, latestOf, linesOf, MAX_LINES, namesOf, type Serie
 
 const route = getRouteApi("/metrics/{-$name}");
 const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d"] as const;
-/** Maximum series in the list below the chart. */
+/** Maximum number of series in the list below the chart. */
 const MAX_LISTED = 100;
 
 const AGGREGATES: Readonly<Record<string, string>> = {
@@ -23,11 +23,14 @@ const AGGREGATES: Readonly<Record<string, string>> = {
 
 interface Answer {
   readonly series: readonly Series[];
-  /** There are more series than the engine returns in one answer. */
+  /** True if there are more series than the engine returns in one result. */
   readonly truncated?: boolean;
 }
 
-/** One metric over time: a chart of the series with the highest values, and all series with their latest value. */
+/**
+ * One metric over time. A chart shows the series with the highest values, and a list shows all series with their latest
+ * value.
+ */
 export function MetricDetail({ name, info }: { readonly name: string; readonly info: MetricInfo | undefined }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -118,7 +121,10 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
   );
 }
 
-/** Returns how values of a unit are written. A rate of a duration or size is written as a number. */
+/**
+ * Returns a function that formats the values of a unit. A rate of a duration or of a size is formatted as a plain
+ * number.
+ */
 function formatOf(unit: string, aggregate: string | undefined): (value: number) => string {
   const number = (value: number): string =>
     value.toLocaleString("en-GB", { maximumFractionDigits: Math.abs(value) < 10 ? 2 : 0 });

@@ -16,7 +16,7 @@ const route = getRouteApi("/metrics/{-$name}");
 const EVERY_MS = 15_000;
 const NONE: readonly MetricInfo[] = [];
 
-/** Names of units that OpenTelemetry abbreviates. */
+/** Texts for units that OpenTelemetry abbreviates. */
 const UNITS: Readonly<Record<string, string>> = { "1": "–", By: t`bytes` };
 
 const COLUMNS: readonly Column<MetricInfo>[] = [

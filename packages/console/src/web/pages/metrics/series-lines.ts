@@ -12,10 +12,10 @@ export interface Series {
 
 /** Maximum number of lines in a chart. */
 export const MAX_LINES = 5;
-/** Without the red of errors. */
+/** Colours of the lines. The red of errors is not among them. */
 const TONES = ["accent", "violet", "info", "warn", "service-3"] as const;
 
-/** Orders series by their highest value, the highest first. Series without a value come last. */
+/** Sorts series by their highest value, the highest first. Series without values come last. */
 export function byHighest(series: readonly Series[]): readonly Series[] {
   const highest = new Map(series.map((each) => [each, highestOf(each)]));
   return series.toSorted((a, b) => (highest.get(b) as number) - (highest.get(a) as number));
@@ -31,7 +31,7 @@ export function latestOf({ points }: Pick<Series, "points">): number | undefined
 
 type Identity = Pick<Series, "labels" | "service_name" | "worker_id">;
 
-/** Returns the service, worker and labels of a series as text; `all` without any. */
+/** Returns the service, worker and labels of a series as text. Returns `all` if it has none. */
 export function labelText({ labels, service_name, worker_id }: Identity): string {
   const parts = [
     ...(service_name === undefined ? [] : [service_name]),
@@ -42,8 +42,8 @@ export function labelText({ labels, service_name, worker_id }: Identity): string
 }
 
 /**
- * Returns a different name for each series. A number follows a name that is taken, e.g. by a series of another
- * instrumentation scope.
+ * Returns a name for each series, all different. If a name is already used, for example by a series of another
+ * instrumentation scope, a number is added.
  */
 export function namesOf(series: readonly Identity[]): readonly string[] {
   const names = new Set<string>();
@@ -56,7 +56,7 @@ export function namesOf(series: readonly Identity[]): readonly string[] {
   return [...names];
 }
 
-/** Returns the lines of a chart, with the times of all series. */
+/** Returns the lines of a chart. Their times are those of all series. */
 export function linesOf(series: readonly Series[]) {
   const shown = series.slice(0, MAX_LINES);
   const names = namesOf(shown);

@@ -15,7 +15,7 @@ interface DrainActionProps {
   readonly onProblem: (problem: string | undefined) => void;
 }
 
-/** A button that drains an engine, or takes a drained one back. */
+/** Button that drains an engine, or ends the drain of a drained engine. */
 export function DrainAction({ node: { name, state, self }, onDone, onProblem }: DrainActionProps): ReactNode {
   const refusal = useWriteRefusal(useLiveState().phase);
   const [isAsking, setAsking] = useState(false);

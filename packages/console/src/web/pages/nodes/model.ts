@@ -1,16 +1,19 @@
 import type { NodeListing } from "@svc-runtime/protocol/listings";
 import { plural, t } from "../../labels/translate.ts";
 
-/** Maximum difference of the engines' clocks that is no problem, in milliseconds. */
+/** Maximum difference between the engines' clocks that is not reported as a problem, in milliseconds. */
 const MAX_SKEW_MS = 1_000;
 
-/** Number of entries of the logs that the engine still has to apply. Undefined: it shares no data. */
+/**
+ * Returns the number of log entries (of the cluster's replicated log) that the engine has not applied yet. Returns
+ * undefined if it shares no data.
+ */
 export function behindOf({ report }: NodeListing): number | undefined {
   const stores = report?.stores ?? [];
   return stores.length === 0 ? undefined : stores.reduce((sum, { behind }) => sum + behind, 0);
 }
 
-/** Returns the difference of the clocks, e.g. `+1.5 s`. */
+/** Formats the difference between two clocks, for example `+1.5 s`. */
 export function clockText(offsetMs: number): string {
   if (offsetMs === 0) return "0 s";
   return `${offsetMs > 0 ? "+" : "-"}${(Math.abs(offsetMs) / 1_000).toFixed(1)} s`;
@@ -20,7 +23,7 @@ export function isClockApart(offsetMs: number): boolean {
   return Math.abs(offsetMs) > MAX_SKEW_MS;
 }
 
-/** What is wrong with the engine, one sentence each. */
+/** Returns the problems of an engine, one sentence each. */
 export function problemsOf(node: NodeListing): readonly string[] {
   const { name, reason, report } = node;
   const stores = report?.stores ?? [];
@@ -34,7 +37,7 @@ export function problemsOf(node: NodeListing): readonly string[] {
   ];
 }
 
-/** What each store still has to apply, for a tooltip. */
+/** Returns the number of entries that each store has not applied yet, as text for a tooltip. */
 export function storesText({ report }: NodeListing): string {
   return (report?.stores ?? [])
     .map(({ store, behind }) => plural(behind, "{0}: # entry behind", "{0}: # entries behind", store))

@@ -25,7 +25,7 @@ const STATES: Readonly<Record<NodeListing["state"], { readonly label: string; re
 
 const NONE = <span className="text-ink-3">–</span>;
 
-/** A cell of what the engine reports, if it does. */
+/** Returns a function that renders a cell from the engine's report. Without a report, the cell is empty. */
 function reported(show: (report: NodeReport, node: NodeListing) => ReactNode): (node: NodeListing) => ReactNode {
   return (node) => (node.report === null ? NONE : show(node.report, node));
 }
@@ -109,7 +109,7 @@ export const COLUMNS: readonly Column<NodeListing>[] = [
 /** Exported for tests. */
 export const DRAIN_COLUMN = { key: "drain", header: t`Drain`, width: "7rem" } as const;
 
-/** The engines of the cluster, as the one that this console is connected to sees them. */
+/** The engines of the cluster, as the engine to which this console is connected sees them. */
 export default function NodesPage(): ReactNode {
   const { q = "" } = route.useSearch();
   const navigate = route.useNavigate();
@@ -124,7 +124,7 @@ export default function NodesPage(): ReactNode {
   const nodes = all.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()));
   const [actionProblem, setActionProblem] = useState<string>();
   const problems = [...(actionProblem === undefined ? [] : [actionProblem]), ...nodes.flatMap(problemsOf)];
-  // An engine that is alone has none to give its workers to.
+  // An engine that is in no cluster cannot pass its workers on to another one, so it cannot be drained.
   const isCluster = all.some(({ report }) => report === null || report.durability !== null);
   const columns = isCluster
     ? [

@@ -36,7 +36,7 @@ const EXAMPLES = [
 /** A row of the table: the heading of a section, or a result. */
 type Row = ResultRow | { readonly kind: "heading"; readonly id: string; readonly section: Section };
 
-/** Runs one query over traces, logs and state. The address has the query and the time range. */
+/** Runs one query over traces, logs and state. The query and the time range are in the address. */
 export default function QueryPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -19,7 +19,10 @@ import { type FoundItem, queryState } from "../../model/state-query.ts";
 import type { TraceListAnswer, TraceSummary } from "../../model/trace-types.ts";
 
 export const FALLBACK_RANGE = "all";
-/** Maximum number of results of each kind, so that all kinds are in view. The page of the kind shows all. */
+/**
+ * Maximum number of results of each kind. It is low, so that all kinds are visible. The page of a kind shows all
+ * results.
+ */
 const LIMIT = 10;
 
 export interface FoundLog {
@@ -47,9 +50,9 @@ export const SECTION_NAMES: Readonly<Record<SectionName, string>> = {
 export interface Section {
   readonly name: SectionName;
   readonly rows: readonly ResultRow[];
-  /** For example `50 of 1,204`. Undefined while the search runs. */
+  /** Number of results, for example `50 of 1,204`. Undefined while the search runs. */
   readonly countText: string | undefined;
-  /** Why the query cannot be used for this kind, or why the search failed. */
+  /** Reason why the query cannot be used for this kind, or why the search failed. */
   readonly problem: string | undefined;
 }
 
@@ -58,12 +61,15 @@ interface Answer {
   readonly countText: string;
 }
 
-/** Fields of all kinds; a name of several kinds has one entry. */
+/** Fields of all kinds. A name that several kinds have is listed once. */
 export const ALL_FIELDS: readonly QueryField[] = [...TRACE_FIELDS, ...LOG_FIELDS, ...STATE_FIELDS].filter(
   (field, at, all) => all.findIndex(({ name }) => name === field.name) === at,
 );
 
-/** Searches traces, logs and state for one query, each on its own. A query that a kind does not know is not run for it. */
+/**
+ * Searches traces, logs and state with one query. Each kind is searched separately. A kind that does not know a field
+ * of the query is not searched.
+ */
 export function useQueryResults(search: SearchOf<"query">): {
   readonly sections: readonly Section[];
   readonly isSearching: boolean;
@@ -144,7 +150,7 @@ async function findItems(query: string, _search: SearchOf<"query">, signal: Abor
     ...{ kind: "item" as const, item },
     id: `item ${JSON.stringify([item.scope, item.key])}`,
   }));
-  // The States page continues the search.
+  // Not all items were searched. The States page can continue the search.
   const isPart = answer.cursor !== null && rows.length < LIMIT;
   return {
     rows,

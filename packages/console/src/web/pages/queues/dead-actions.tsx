@@ -9,7 +9,10 @@ import { toast } from "../../ui/toasts.tsx";
 import { allDeadIds, discard, redrive, redriveAll } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
-/** Buttons that redrive or discard the selected dead letters, or redrive all of them. Each asks with the exact count. */
+/**
+ * Buttons that redrive or discard the selected dead letters, or redrive all of them. Each button asks for confirmation
+ * and shows the exact number.
+ */
 export function DeadActions({
   queue,
   selected,
@@ -17,7 +20,7 @@ export function DeadActions({
   onSelectAll,
 }: {
   readonly queue: string;
-  /** `all`: also those that are not loaded here. */
+  /** Ids of the selected dead letters. `all` includes those that are not loaded here. */
   readonly selected: readonly string[] | "all";
   /** Number of dead letters in the queue. */
   readonly total: number;
@@ -32,9 +35,9 @@ export function DeadActions({
   const toRedrive = ids === "all" ? total : ids.length;
   const run = async (change: () => Promise<unknown>, message: string): Promise<void> => {
     if (!(await action.run(change))) return;
-    // Closes only the dialog of this action, because the user may have opened another one while it ran.
+    // Only the dialog of this action is closed, because the user may have opened another one while the action ran.
     setOpenDialog((now) => (now === openDialog ? undefined : now));
-    // Otherwise "all" would include dead letters that arrive later.
+    // The selection is removed, because "all" would otherwise include dead letters that arrive later.
     onSelectAll(false);
     toast(message);
   };

@@ -21,7 +21,7 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
       await change();
       setOpenDialog(undefined);
       toast(message);
-      // Closes the job before the data is loaded again, because it may no longer exist.
+      // The details are closed before the data is loaded again, because the job may no longer exist.
       onGone();
     });
   };

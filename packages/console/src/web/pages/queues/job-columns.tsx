@@ -13,7 +13,7 @@ const PREVIEW = 120;
 
 const at = (iso: string | null | undefined) => (iso == null ? "–" : <Ago ms={Date.parse(iso)} />);
 
-/** Returns the columns for jobs in a state. Dead letters have checkboxes and their last error. */
+/** Returns the columns for jobs in a state. Dead letters also have checkboxes and their last error. */
 export function jobColumns(
   state: ListedJobState,
   selection: {
@@ -62,7 +62,7 @@ export function jobColumns(
     from: state === "dead" ? 480 : 0,
     cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
   };
-  // Next to the list of queues, a common screen has about 540 px for this table.
+  // Beside the list of queues, a common screen has about 540 px for this table, so columns must be narrow.
   const target: Column<Job> = {
     key: "function",
     header: t`Function`,
@@ -99,7 +99,7 @@ export function jobColumns(
         header: t`Edit and redrive`,
         headerHidden: true,
         width: "1.75rem",
-        // On narrow screens, the job's details have the button.
+        // On narrow screens, this button is only in the job's details.
         from: 420,
         cell: (job) => (
           <Button

@@ -55,7 +55,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
   );
 }
 
-/** Renders nothing if the value is null. */
+/** A property of a job. If the value is null, nothing is rendered. */
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   if (children === null) return null;
   return (

@@ -40,7 +40,7 @@ export function JobFailures({ failures }: { readonly failures: readonly JobFailu
   );
 }
 
-/** `worker` is a name followed by an ID in parentheses. */
+/** Link to a worker. `worker` is a name, followed by an id in parentheses. */
 function WorkerLink({ worker }: { readonly worker: string }) {
   const id = /\(([^()]+)\)$/.exec(worker)?.[1];
   if (id === undefined) return <span className="break-all">{worker}</span>;

@@ -31,7 +31,7 @@ const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; rea
   },
 };
 
-/** A queue's jobs in one state. Listing them does not lease them. */
+/** Jobs of a queue in one state. Listing jobs does not lease them. */
 export function JobsList({
   queue,
   state,
@@ -43,13 +43,13 @@ export function JobsList({
   readonly state: ListedJobState;
   /** Number of the queue's jobs in this state. */
   readonly total: number;
-  /** The job that was open last. Arrow keys continue from it. */
+  /** Id of the job that was opened last. The arrow keys start from it. */
   readonly last: string | undefined;
   readonly onOpen: (jobId: string) => void;
 }) {
   const query = useJobs(queue, state);
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
-  // `all` includes jobs that are not loaded here.
+  // Ids of the selected jobs. `all` includes jobs that are not loaded here.
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string> | "all">(new Set());
   const [edited, setEdited] = useState<Job>();
   const selected = useMemo(
@@ -88,7 +88,7 @@ export function JobsList({
         )}
         <DataTable
           label={t`Jobs`}
-          // The states have other columns, so each has a choice of its own.
+          // Each state has its own columns, so the user's choice of columns is stored for each state.
           id={`jobs-${state}`}
           columns={columns}
           rows={jobs}

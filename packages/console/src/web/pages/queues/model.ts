@@ -13,8 +13,8 @@ export interface TopicRow {
 type CommonMember = keyof QueueJob & keyof DoneJob;
 
 /**
- * A job. Members that only some states have are optional. `json` is its data as stored, of a done job its result, so
- * numbers keep all digits.
+ * A job. Members that not all states have are optional. `json` is the data of the job as it was stored; for a job that
+ * is done, it is the result. It is text, so that numbers keep all digits.
  */
 export interface Job
   extends Pick<QueueJob, Exclude<CommonMember, "state">>,
@@ -30,7 +30,7 @@ export interface JobPage {
   readonly size: number;
 }
 
-/** Reads the result of `queue::get_job`. */
+/** Parses the result of `queue::get_job`. */
 export function readJob(text: string): Job | EndedJob {
   const members = memberTexts(text);
   const job: Record<string, unknown> = {};
@@ -39,7 +39,7 @@ export function readJob(text: string): Job | EndedJob {
   return (data === undefined ? job : { ...job, json: data }) as unknown as Job | EndedJob;
 }
 
-/** Reads the result of `queue::peek`. */
+/** Parses the result of `queue::peek`. */
 export function readJobPage(text: string): JobPage {
   const members = memberTexts(text);
   return {
@@ -50,15 +50,16 @@ export function readJobPage(text: string): JobPage {
 }
 
 /**
- * Returns the function of a subscription's queue. Its name is `topic:TOPIC>FUNCTION`, with `>` escaped in the topic.
+ * Returns the function of a subscription's queue. The name of such a queue is `topic:TOPIC>FUNCTION`. A `>` in the
+ * topic is escaped.
  */
 export function functionOfSubscription(queue: string): string {
   return queue.slice(queue.indexOf(">") + 1);
 }
 
 /**
- * Returns the ID of a topic's row, which is also its URL segment. No queue has this name: a subscription's queue
- * contains `>`, and other queues must not begin with `topic:`.
+ * Returns the id of a topic's row. It is also the segment of its address. It differs from all names of queues: the
+ * queue of a subscription contains `>`, and other queues must not begin with `topic:`.
  */
 export function idOfTopic(topic: string): string {
   return `topic:${topic}`;
@@ -78,8 +79,8 @@ export interface Row {
 }
 
 /**
- * Returns queues, then topics, each followed by its subscriptions. `q` filters by names of queues, topics and
- * functions.
+ * Returns the rows: first the queues, then the topics, each followed by its subscriptions. `q` filters by the names of
+ * queues, topics and functions.
  */
 export function rowsOf(queues: readonly QueueStats[], topics: readonly TopicRow[], q: string): readonly Row[] {
   const has = (text: string): boolean => text.toLowerCase().includes(q.toLowerCase());
@@ -124,8 +125,8 @@ export type Selection =
   | undefined;
 
 /**
- * Resolves a URL segment: the name of a queue, the ID of a topic's row, or, in links of other pages, the name of a
- * topic.
+ * Finds what a segment of the address selects. It may be the name of a queue or the id of a topic's row. In links of
+ * other pages, it may also be the name of a topic.
  */
 export function selectionOf(id: string, queues: readonly QueueStats[], topics: readonly TopicRow[]): Selection {
   const stats = queues.find(({ queue }) => queue === id);
@@ -146,7 +147,10 @@ function topicNames(queues: readonly QueueStats[], topics: readonly TopicRow[]):
   return [...new Set([...listed, ...queues.flatMap(({ topic }) => (topic === null ? [] : [topic]))])].sort();
 }
 
-/** Returns why typed data cannot be sent; undefined if it can. `original`: the data before editing. */
+/**
+ * Returns why data that the user typed cannot be sent; undefined if it can. `original` is the data before it was
+ * edited.
+ */
 export function dataProblem(json: string, original?: string): string | undefined {
   const syntaxError = jsonProblem(json);
   return syntaxError === undefined ? maskProblem(json, original) : t`Invalid JSON: ${syntaxError}`;

@@ -1,7 +1,7 @@
 import { t } from "../../labels/translate.ts";
 import type { Job } from "./model.ts";
 
-/** Progress that the handler of a running job reported. */
+/** Progress of a running job, as its handler reported it. */
 export function Progress({ progress: { value, note } }: { readonly progress: NonNullable<Job["progress"]> }) {
   const percent = `${Math.floor(value * 100)} %`;
   return (

@@ -2,9 +2,9 @@ import type { EndedJob, ListedJobState, QueueStats } from "@svc-runtime/protocol
 import { call, callText } from "../../lib/api.ts";
 import { type Job, type JobPage, readJob, readJobPage, type TopicRow } from "./model.ts";
 
-// Calls of the engine. Data of jobs is passed as text, so numbers keep all digits.
+// Calls of the engine's functions. The data of jobs is passed as text, so that numbers keep all digits.
 
-/** The engine's limit of IDs per call. */
+/** Maximum number of ids per call, which is a limit of the engine. */
 const MAX_IDS = 1_000;
 
 export interface Overview {
@@ -51,7 +51,10 @@ export async function fetchJob(jobId: string, signal: AbortSignal): Promise<Job 
   return readJob(await callText("queue::get_job", JSON.stringify({ job_id: jobId }), { signal }));
 }
 
-/** Returns the number of messages that wait in a topic, including those kept for its first subscription. */
+/**
+ * Returns the number of messages that wait in a topic. If it has no subscription yet, messages are kept for the first
+ * one, and these are counted too.
+ */
 export async function fetchTopicDepth(topic: string, signal: AbortSignal): Promise<number> {
   return (await call<{ readonly depth: number }>("engine::queue::topic_stats", { topic }, { signal })).depth;
 }
@@ -67,7 +70,7 @@ export async function redrive(queue: string, jobIds: readonly string[]): Promise
   for (const ids of chunks(jobIds)) await call("queue::redrive", { queue, job_ids: ids });
 }
 
-/** Puts a dead letter back on its queue with new data. */
+/** Moves a dead letter back to its queue, with new data. */
 export async function redriveWith(queue: string, jobId: string, json: string): Promise<void> {
   await callText("queue::redrive", `{${JSON.stringify({ queue, job_ids: [jobId] }).slice(1, -1)},"payload":${json}}`);
 }
@@ -84,7 +87,7 @@ export interface NewJob {
   readonly dedupeKey: string;
 }
 
-/** Returns the job. `duplicate`: a job with the same dedupe key exists, and its ID is returned. */
+/** Adds a job. If `duplicate` is true, a job with the same dedupe key exists, and `job_id` is its id. */
 export async function enqueue(job: NewJob): Promise<{ readonly job_id: string; readonly duplicate: boolean }> {
   const { queue, functionId, json, delayMs, dedupeKey } = job;
   const members = {

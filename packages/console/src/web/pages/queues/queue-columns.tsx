@@ -12,7 +12,10 @@ function Count({ value, tone }: { readonly value: number | null; readonly tone?:
   return <span className={value === 0 ? "text-ink-3" : (tone ?? "font-medium")}>{value.toLocaleString("en-GB")}</span>;
 }
 
-/** Returns the columns of the list. `isCompact`: without minor columns, because open details leave little room. */
+/**
+ * Returns the columns of the list. With `isCompact`, minor columns are left out, because open details leave little
+ * room.
+ */
 export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
   const columns: readonly (Column<Row> & { readonly isMinor?: boolean })[] = [
     {

@@ -32,7 +32,7 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "dead", label: t`Dead letters`, count: stats.dead, content: jobs("dead") },
     { value: "done", label: t`Done`, count: stats.kept ?? 0, content: jobs("done") },
   ];
-  // Jobs of a subscription come from its topic, so they cannot be enqueued here.
+  // Jobs of a subscription come from its topic, so there is no form that enqueues a job.
   if (stats.topic === null)
     tabs.push({ value: "enqueue", label: t`Enqueue`, content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
   tabs.push({
@@ -44,7 +44,7 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
       </Suspense>
     ),
   });
-  // Set once, so that the tab does not switch when the counts change.
+  // Chosen once, so that the tab does not change when the counts change.
   const [first] = useState(stats.dead > 0 && stats.waiting === 0 ? "dead" : "waiting");
   const shown = tabs.some(({ value }) => value === tab) ? tab : undefined;
   return (

@@ -6,7 +6,7 @@ import { QueueDetail } from "./queue-detail.tsx";
 import { TopicDetail } from "./topic-detail.tsx";
 import type { useOverview } from "./use-queues.ts";
 
-/** Details of the queue or topic that the URL names. */
+/** Details of the queue or topic that is named in the address. */
 export function SelectionDetail({
   id,
   selection,

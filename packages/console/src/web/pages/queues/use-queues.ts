@@ -4,12 +4,14 @@ import { useState } from "react";
 import { useLiveState } from "../../lib/use-live.ts";
 import { fetchJob, fetchJobs, fetchOverview, fetchTopicDepth } from "./queue-api.ts";
 
-/** The engine has no stream of queues, so the page polls. Large results are polled less often. */
+/** Polling interval, in milliseconds. The page polls, because the engine has no stream of queues. */
 const EVERY_MS = 2_000;
+/** Polling interval after a large result, in milliseconds. */
 const LARGE_EVERY_MS = 15_000;
+/** Results with more characters than this are large. */
 const LARGE_CHARACTERS = 512 * 1024;
 
-/** Returns a function from the size of the last result, in characters, to the polling interval. */
+/** Returns a function that returns the polling interval. Its argument is the size of the last result, in characters. */
 function usePollInterval(): (size?: number) => number | false {
   const isLive = useLiveState().phase === "live";
   return (size = 0) => isLive && (size > LARGE_CHARACTERS ? LARGE_EVERY_MS : EVERY_MS);
@@ -60,12 +62,15 @@ export function useTopicDepth(topic: string) {
 export interface Action {
   readonly isPending: boolean;
   readonly problem: string | undefined;
-  /** Runs `action`, then loads the page's data again. Resolves to whether it succeeded. */
+  /** Runs `action`. Then loads the data of the page again. Resolves to true if the action succeeded. */
   run(action: () => Promise<unknown>): Promise<boolean>;
   clear(): void;
 }
 
-/** State of a change. It is pending until the page shows the result. `problem` is the error of the last change. */
+/**
+ * Returns the state of a change. The change is pending until the page shows its result. `problem` is the error of the
+ * last change.
+ */
 export function useAction(): Action {
   const client = useQueryClient();
   const [isPending, setPending] = useState(false);

@@ -17,7 +17,7 @@ import { ValueFields } from "./value-fields.tsx";
 
 const INPUT = "h-8 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px]";
 
-/** Creates an item. Never overwrites an existing one. */
+/** Dialog that creates an item. It never overwrites an existing item. */
 export function AddItemDialog({
   group: firstGroup,
   onClose,

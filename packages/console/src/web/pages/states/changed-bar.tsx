@@ -5,7 +5,10 @@ import { Button } from "../../ui/button.tsx";
 import { MaskedDiff } from "./masked-diff.tsx";
 import type { Entry } from "./model.ts";
 
-/** Shown when the open item was changed or deleted elsewhere. With unsaved edits it offers to resolve the conflict. */
+/**
+ * Bar that is shown if the open item was changed or deleted elsewhere. If there are unsaved edits, it offers to resolve
+ * the conflict.
+ */
 export function ChangedBar({
   before,
   now,

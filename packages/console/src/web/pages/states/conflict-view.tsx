@@ -11,7 +11,10 @@ import { MaskedDiff } from "./masked-diff.tsx";
 import { mergeJson } from "./merge-json.ts";
 import type { Draft, Entry } from "./model.ts";
 
-/** Resolves an edit conflict: shows the base, their version and my draft. Choosing one stores nothing yet. */
+/**
+ * Resolves an edit conflict. It shows three versions: the base (from which the edit started), the stored one (theirs)
+ * and the edited one (mine). A choice stores nothing yet.
+ */
 export function ConflictView({
   group,
   itemKey,
@@ -116,7 +119,10 @@ function Side({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-/** Returns undefined if the two cannot be merged: one side is deleted or not JSON, or a text contains `__proto__`. */
+/**
+ * Returns the merged text. Returns undefined if no merge is possible: one side is deleted or is not JSON, or a text
+ * contains `__proto__`.
+ */
 function mergeDraft(
   { base, text }: Draft,
   theirs: Entry | null,

@@ -3,8 +3,8 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
 /**
- * Asks whether the export includes secrets. A masked file can be shared; only a file with secrets can be imported
- * again.
+ * Asks whether the export includes secrets. A file with masked secrets can be given to others. Only a file with the
+ * secrets can be imported again.
  */
 export function ExportDialog({
   lines,
@@ -13,7 +13,7 @@ export function ExportDialog({
   onClose,
 }: {
   readonly lines: readonly string[];
-  /** The same lines with secrets masked. */
+  /** The same lines, but with secrets masked. */
   readonly masked: readonly string[];
   readonly onSave: (lines: readonly string[]) => void;
   readonly onClose: () => void;

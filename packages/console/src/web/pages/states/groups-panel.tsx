@@ -34,7 +34,7 @@ const columns: readonly Column<StateGroup>[] = [
   },
 ];
 
-/** Lists the groups that have items, sorted by name. System groups are shown if the URL has `system`. */
+/** Lists the groups that have items, sorted by name. Groups of the system are shown if the address has `system`. */
 export function GroupsPanel({
   query,
   selected,

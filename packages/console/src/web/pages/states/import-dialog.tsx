@@ -9,7 +9,7 @@ import { type ImportPlan, readLines } from "./ndjson.ts";
 import { planImport, runImport } from "./state-api.ts";
 import { useRefresh } from "./use-states.ts";
 
-/** Imports an NDJSON file. Shows a report of the changes before it stores anything. */
+/** Imports an NDJSON file. Before it stores items, it shows a report of the changes. */
 export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const { phase, skewMs } = useLiveState();
   const refusal = useWriteRefusal(phase);

@@ -5,7 +5,7 @@ import type { ImportPlan } from "./ndjson.ts";
 
 const SHOWN = 20;
 
-/** Shows the result of the dry run, which compares the file with the stored items. */
+/** Report of the dry run, which compares the file with the stored items. */
 export function ImportReport({
   plan,
   overwrites,

@@ -8,12 +8,17 @@ import { type Entry, typeOfJson } from "./model.ts";
 
 const PREVIEW = 120;
 
-/** Returns the value as one line of at most 120 characters. Secrets, by key or member name, are masked. */
+/**
+ * Returns the value as one line of at most 120 characters. Secrets are masked. They are recognized by the item's key or
+ * by the name of a member.
+ */
 export function previewOf({ key, json }: Pick<Entry, "key" | "json">): string {
   return isSecretName(key) ? MASK : maskedPreview(json, PREVIEW);
 }
 
-/** Returns the columns of the item list. `isCompact` leaves out the minor columns, to make room for an open item. */
+/**
+ * Returns the columns of the item list. With `isCompact`, minor columns are left out, to make room for an open item.
+ */
 export function itemColumns(options: {
   readonly isCompact: boolean;
   readonly isTicked: (key: string) => boolean;

@@ -30,17 +30,17 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const refetch = useRefetchEntry(group, itemKey);
   const bindings = useLiveCollection<Binding>("svc.triggers", ({ id }) => id);
   const triggers = triggersOf(bindings.items, group, itemKey);
-  // The version that the user has seen. A different version means that the item was changed elsewhere.
+  // The entry that the user has seen. If the stored version is another one, the item was changed elsewhere.
   const [known, setKnown] = useState<Entry | undefined>();
   const [draft, setDraft] = useState<Draft | undefined>();
   const [conflict, setConflict] = useState<{ readonly theirs: Entry | null } | undefined>();
-  // After a save, `known` is ahead of the query for one rendering.
+  // After a save, `known` is newer than the query's result for one rendering.
   const entry = known !== undefined && isAhead(known, query.data) ? known : query.data;
   if (known === undefined && entry) setKnown(entry);
-  // The last value, shown after a deletion.
+  // The last value. It is shown after the item was deleted.
   const [last, setLast] = useState<Entry | undefined>();
   if (entry && entry !== last) setLast(entry);
-  // Covers the whole item: the editor, and the diff with changes made elsewhere.
+  // Applies to the whole item: to the editor, and to the diff with changes made elsewhere.
   const [isRevealed, setRevealed] = useState(false);
   const reveal = (): void => setRevealed(true);
   const edited = draft?.base ?? entry ?? undefined;
@@ -52,7 +52,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const baseline = isDirty ? (draft.base ?? undefined) : known;
 
   const settle = async (): Promise<void> => {
-    // The draft stays until the new entry is here: without it, the editor would show the old value again.
+    // The draft is kept until the new entry has arrived. Otherwise the editor would show the old value for a moment.
     const now = await refetch();
     setDraft(undefined);
     setConflict(undefined);

@@ -17,26 +17,31 @@ import { TriggerNote } from "./trigger-note.tsx";
 import type { Binding } from "./triggers.ts";
 
 /**
- * Maximum length of a value for the JSON editor, in characters. Longer values use a plain text field, which stays fast.
+ * Maximum length of a value in the JSON editor, in characters. For longer values, a plain text field is used, because
+ * it stays fast.
  */
 const LARGE = 512 * 1024;
 
-/** Edits a value. Saving shows the diff first and overwrites only the version that the edit started from. */
+/**
+ * Editor of a value. Before it saves, it shows the diff. It overwrites only the version from which the edit started.
+ */
 export function ItemEditor(props: {
   readonly group: string;
   readonly itemKey: string;
-  /** Null if the item does not exist; saving creates it. */
+  /** Item from which the edit started. Null if it does not exist; saving then creates it. */
   readonly base: Entry | null;
   readonly text: string;
   readonly isDirty: boolean;
-  /** The base contains secrets that are not revealed. Editing is disabled, so that a mask is never stored. */
+  /**
+   * True if the base contains secrets that are not revealed. Editing is then disabled, so that a mask is never stored.
+   */
   readonly isMasked: boolean;
   readonly onReveal: () => void;
   readonly triggers: readonly Binding[];
   readonly onChange: (text: string) => void;
   readonly onDiscard: () => void;
   readonly onSaved: () => Promise<void>;
-  /** A save was undone. Edits since then are kept. */
+  /** Called when a save was undone. Later edits are kept. */
   readonly onUndone: () => Promise<void>;
   readonly onConflict: () => Promise<void>;
 }) {
@@ -66,7 +71,7 @@ export function ItemEditor(props: {
   const review = (): void => {
     if (isDirty && unstorable === undefined && refusal === undefined) setReviewing(true);
   };
-  /** Writes the value from before the edit, unless the item changed again since then. */
+  /** Stores the value from before the edit again, unless the item has been changed since. */
   const undo = (version: number): void => {
     const undone = base === null ? deleteItem(group, itemKey, version) : changeItem(group, itemKey, base.json, version);
     undone.then(onUndone, (thrown: Error) =>

@@ -5,7 +5,10 @@ import { Button } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import type { Entry } from "./model.ts";
 
-/** Shows the value as a tree or as text. If the key names a secret, the value is hidden until the user reveals it. */
+/**
+ * Shows a value as a tree or as text. If the key is the name of a secret, the value is hidden until the user reveals
+ * it.
+ */
 export function ItemValue({ entry }: { readonly entry: Entry }) {
   const [isRevealed, setRevealed] = useState(false);
   if (isSecretName(entry.key) && !isRevealed) {

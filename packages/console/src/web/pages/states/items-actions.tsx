@@ -17,7 +17,7 @@ import { useRefresh } from "./use-states.ts";
 
 const NDJSON = "application/x-ndjson";
 
-/** Exports or deletes the selected items, or the whole group. */
+/** Buttons that export or delete the selected items, or all items of the group. */
 export function ItemsActions({
   group,
   prefix,
@@ -38,7 +38,7 @@ export function ItemsActions({
   const [asking, setAsking] = useState<"ticked" | "group" | undefined>();
   const [pending, setPending] = useState<"export" | "delete" | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
-  // The export that waits for the user's choice about secrets.
+  // Export for which the user has not yet chosen whether it includes secrets.
   const [exporting, setExporting] = useState<
     { readonly lines: readonly string[]; readonly masked: readonly string[] } | undefined
   >();

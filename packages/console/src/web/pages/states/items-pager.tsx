@@ -12,7 +12,8 @@ const route = getRouteApi("/states/{-$group}/{-$key}");
 const PAGE_SIZES = [50, 100, 500] as const;
 
 /**
- * Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back.
+ * Moves through the pages of items. The server's cursor can only move forward. To go back, users have the browser's
+ * Back button and `First page`.
  */
 export function ItemsPager({
   page,

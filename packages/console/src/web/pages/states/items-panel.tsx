@@ -16,7 +16,7 @@ import { useChangedKeys, useItems } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** The items of a group, one page of the server at a time. */
+/** Items of a group. The list shows one page of the server. */
 export function ItemsPanel({
   group,
   selectedKey,
@@ -26,7 +26,7 @@ export function ItemsPanel({
   readonly group: string;
   readonly selectedKey: string | undefined;
   readonly onOpen: (key: string | undefined) => void;
-  /** Set if the group list is not visible. */
+  /** Undefined if the list of groups is visible, so that no way back is needed. */
   readonly onBack: (() => void) | undefined;
 }) {
   const { q = "", cursor, size = 100 } = route.useSearch();
@@ -39,7 +39,8 @@ export function ItemsPanel({
     keys: new Set(),
   });
   const rows = items.data?.items ?? [];
-  // Only visible items stay selected. Another page, or the deletion of an item, clears the selection.
+  // Only visible items can be selected. Another page, or the deletion of a selected item, removes items from the
+  // selection.
   const here = new Set(rows.map(({ key }) => key));
   const keys = new Set(ticked.query === query ? [...ticked.keys].filter((key) => here.has(key)) : []);
   const setPrefix = (next: string): void =>
@@ -92,8 +93,8 @@ export function ItemsPanel({
           total={items.data?.total ?? 0}
           ticked={rows.filter(({ key }) => keys.has(key))}
           onDeleted={() => {
-            // After an undo, the restored items must not be selected again: Delete would then apply to them instead of
-            // the group.
+            // The selection is cleared, so that an undo does not select the restored items again. Otherwise Delete
+            // would apply to these items instead of to the group.
             setTicked({ query, keys: new Set() });
             onOpen(undefined);
           }}

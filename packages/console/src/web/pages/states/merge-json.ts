@@ -2,20 +2,23 @@ import { isBigNumber, type JsonValue } from "../../lib/json.ts";
 
 export interface Merged {
   readonly value: JsonValue;
-  /** Paths of the values that both sides changed differently. `value` contains mine there. */
+  /** Paths of the values that both sides changed in different ways. At these paths, `value` contains my version. */
   readonly conflicts: readonly string[];
 }
 
 type JsonObject = { readonly [name: string]: JsonValue };
 
-/** Three-way merge of two changes of a value. Objects are merged member by member; arrays and scalars as a whole. */
+/**
+ * Three-way merge of two changes to a value. Objects are merged member by member. Arrays and scalars are merged as a
+ * whole.
+ */
 export function mergeJson(base: JsonValue, mine: JsonValue, theirs: JsonValue): Merged {
   const conflicts: string[] = [];
   const value = merge(base, mine, theirs, "$", conflicts);
   return { value: value ?? null, conflicts };
 }
 
-/** `undefined` means that the member does not exist. */
+/** Merges one member. `undefined` means that the member does not exist. */
 function merge(
   base: JsonValue | undefined,
   mine: JsonValue | undefined,

@@ -1,7 +1,7 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import { t } from "../../labels/translate.ts";
 
-/** A state item. Its value is JSON text exactly as the engine sent it, so that large numbers keep all digits. */
+/** A state item. Its value is the JSON text that the engine sent, so that large numbers keep all digits. */
 export interface Entry {
   readonly key: string;
   readonly json: string;
@@ -15,11 +15,11 @@ export interface ItemPage {
   readonly items: readonly Entry[];
   readonly cursor: string | null;
   readonly total: number;
-  /** Length of the response in characters. Large pages are polled less often. */
+  /** Length of the response, in characters. Large pages are polled less often. */
   readonly size: number;
 }
 
-/** Groups of the console and of other parts of the system. */
+/** Returns true for groups of the console and of other parts of the system. */
 export function isSystemGroup(scope: string): boolean {
   return scope.startsWith("__");
 }
@@ -54,12 +54,12 @@ export function readItemPage(text: string): ItemPage {
   };
 }
 
-/** Parses the result of `state::get_many`: an entry or null for each key. */
+/** Parses the result of `state::get_many`, which has an entry or null for each key. */
 export function readEntries(text: string): readonly (Entry | null)[] {
   return elementTexts(memberTexts(text).get("items") ?? "[]").map(readEntryOrNull);
 }
 
-/** The edited text and the item that the edit started from, null for a new item. */
+/** The edited text, and the item from which the edit started (null for a new item). */
 export interface Draft {
   readonly base: Entry | null;
   readonly text: string;
@@ -76,7 +76,7 @@ export function typeOfJson(json: string): ValueType {
   return first === "n" ? "null" : "number";
 }
 
-/** Returns why the engine rejects the name as a scope or key, or undefined if it is valid. */
+/** Returns why the engine rejects the name of a scope or a key. Returns undefined if it is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return t`must not be empty`;
   if (name === "__proto__") return t`cannot be __proto__`;

@@ -6,7 +6,7 @@ import { maskProblem } from "../../lib/mask-problem.ts";
 import { maskedJson } from "../../lib/secrets.ts";
 import { type Entry, nameProblem } from "./model.ts";
 
-/** One item of a file in the format of `state::export`, which this page writes too. */
+/** An item in a file. The format is that of `state::export`, and this page writes it too. */
 export interface Line {
   readonly number: number;
   readonly scope: string;
@@ -26,13 +26,13 @@ export function lineOf(scope: string, { key, json, version, updatedAtMs, expires
   return `{"scope":${JSON.stringify(scope)},"key":${JSON.stringify(key)},"value":${json},"version":${version},"updated_at":"${new Date(updatedAtMs).toISOString()}"${end}}`;
 }
 
-/** Formats an item with its secrets masked. An item with secrets cannot be imported again from this line. */
+/** Formats an item with its secrets masked. If the item has secrets, the line cannot be imported. */
 export function maskedLineOf(scope: string, entry: Entry): string {
   const json = maskedJson(entry.key, entry.json);
   return lineOf(scope, json === entry.json ? entry : { ...entry, json: formatJson(parseJson(json), 0) });
 }
 
-/** Parses a file of lines and skips empty ones. If two lines name the same item, the later one wins. */
+/** Parses the lines of a file. Empty lines are skipped. If two lines are for the same item, the later one is used. */
 export function readLines(text: string): { readonly lines: readonly Line[]; readonly bad: readonly BadLine[] } {
   const lines = new Map<string, Line>();
   const bad: BadLine[] = [];
@@ -70,15 +70,15 @@ function readLine(content: string, number: number): Line {
   return { number, scope: name("scope"), key, json, expiresAtMs };
 }
 
-/** The effect of importing a line. Lines whose expiry has passed (`expired`) are skipped. */
+/** What the import of a line would do. A line whose expiry has passed (`expired`) is skipped. */
 export interface PlannedLine {
   readonly line: Line;
   readonly effect: "new" | "changed" | "same" | "expired";
-  /** Version of the stored item, 0 if it does not exist. */
+  /** Version of the stored item. It is 0 if the item does not exist. */
   readonly version: number;
 }
 
-/** A file compared with the stored items. */
+/** The lines of a file, compared with the stored items. */
 export interface ImportPlan {
   readonly file: string;
   readonly planned: readonly PlannedLine[];
@@ -94,8 +94,8 @@ export function planLine(line: Line, stored: Entry | null, nowMs: number): Plann
 }
 
 /**
- * Splits a list into batches of at most `maxItems` items and `maxSize` characters. A larger item gets a batch of its
- * own.
+ * Splits a list into batches of at most `maxItems` items and `maxSize` characters. An item that is larger than
+ * `maxSize` is in a batch of its own.
  */
 export function batches<Item>(
   items: readonly Item[],

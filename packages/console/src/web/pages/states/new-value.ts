@@ -6,8 +6,8 @@ export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as cons
 export type NewType = (typeof NEW_TYPES)[number];
 
 /**
- * The text of a new value, and its type. The user chooses the type, because a text such as `007` may be a string or a
- * number.
+ * Text and type of a new value. The user chooses the type, because a text such as `007` may be meant as a string or as
+ * a number.
  */
 export interface NewValue {
   readonly type: NewType;
@@ -17,7 +17,7 @@ export interface NewValue {
 export const emptyValue: NewValue = { type: "string", text: "" };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Returns why the value cannot be stored under this key, or undefined if it can. */
+/** Returns why the value cannot be stored under this key. Returns undefined if it can. */
 export function valueProblem(value: NewValue, key: string): string | undefined {
   const { type, text } = value;
   if (type === "number")

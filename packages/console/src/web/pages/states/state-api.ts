@@ -4,10 +4,10 @@ import type { GroupPage } from "../../model/state-groups.ts";
 import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage } from "./model.ts";
 import { batches, type Line, type PlannedLine, planLine } from "./ndjson.ts";
 
-// Calls of the page to the engine. Values are passed as JSON text, so that large numbers keep all digits.
+// Calls of the engine's functions. Values are passed as JSON text, so that large numbers keep all digits.
 
 const MAX_BATCH_ITEMS = 1_000;
-/** Maximum characters of values in one request. The console's server accepts 16 MiB. */
+/** Maximum number of characters of the values in one request. The console's server accepts requests of up to 16 MiB. */
 const MAX_BATCH_SIZE = 3 * 1024 * 1024;
 
 export function fetchGroups(prefix: string, cursor: string | null, signal: AbortSignal): Promise<GroupPage> {
@@ -29,7 +29,7 @@ export async function fetchEntry(scope: string, key: string, signal?: AbortSigna
   );
 }
 
-/** Creates an item. Returns its version. Rejects with `state_conflict` if the key exists. */
+/** Creates an item and returns its version. Rejects with `state_conflict` if the key exists. */
 export async function createItem(scope: string, key: string, json: string): Promise<number> {
   return versionOf(
     await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs: undefined })),
@@ -37,8 +37,8 @@ export async function createItem(scope: string, key: string, json: string): Prom
 }
 
 /**
- * Changes the value of an item and keeps its expiry. Returns the new version. Rejects with `state_conflict` if the item
- * has another version or was deleted.
+ * Changes the value of an item and returns the new version. The expiry of the item stays. Rejects with `state_conflict`
+ * if the item has another version or was deleted.
  */
 export async function changeItem(scope: string, key: string, json: string, ifVersion: number): Promise<number> {
   const name = JSON.stringify({ scope, key, if_version: ifVersion }).slice(1, -1);
@@ -57,7 +57,7 @@ export async function deleteItems(scope: string, keys: readonly string[]): Promi
   return (await call<{ readonly deleted: number }>("state::delete_many", { scope, keys })).deleted;
 }
 
-/** Deletes all items of the group. Returns how many. */
+/** Deletes all items of the group and returns their number. */
 export async function deleteGroup(scope: string): Promise<number> {
   return (await call<{ readonly deleted: number }>("state::delete_many", { scope, prefix: "" }, { timeoutMs: 300_000 }))
     .deleted;
@@ -77,7 +77,7 @@ export async function* allItems(scope: string, prefix: string, signal: AbortSign
   } while (cursor !== null);
 }
 
-/** Compares lines with the stored items. Writes nothing. */
+/** Compares the lines with the stored items. It writes nothing. */
 export async function planImport(lines: readonly Line[], nowMs: number): Promise<readonly PlannedLine[]> {
   const planned: PlannedLine[] = [];
   const byScope = new Map<string, Line[]>();
@@ -94,8 +94,8 @@ export async function planImport(lines: readonly Line[], nowMs: number): Promise
 }
 
 /**
- * Stores the planned lines in batches. `onStored` reports the number of stored items so far. Rejects with
- * `state_conflict` at the first batch with an item that changed since the plan was made; earlier batches stay stored.
+ * Stores the planned lines in batches. `onStored` is called with the number of items stored so far. If an item has
+ * changed since the plan was made, rejects with `state_conflict` at its batch. Earlier batches stay stored.
  */
 export async function runImport(
   planned: readonly PlannedLine[],

@@ -22,7 +22,9 @@ const QueryResults = lazy(() => import("./query-results.tsx"));
 const ItemDetail = lazy(() => import("./item-detail.tsx"));
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** Minimum width of the window for three panels, in pixels. Below it, an open item hides the groups. */
+/**
+ * Minimum width of the window for three panels, in pixels. In a narrower window, an open item hides the list of groups.
+ */
 const THREE_PANELS_WIDTH = 1_200;
 
 export default function StatesPage() {
@@ -175,7 +177,7 @@ export default function StatesPage() {
   );
 }
 
-/** The items that match the query, or those of the group. */
+/** List of items: those that match the query if there is one, otherwise those of the group. */
 function ListPanel({
   query,
   withSystem,

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { plural, t } from "../../labels/translate.ts";
 import type { Binding } from "./triggers.ts";
 
-/** Names the functions whose triggers fire when the item changes. */
+/** Shows the functions whose triggers fire when the item changes. */
 export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[] }) {
   if (triggers.length === 0) return null;
   return (

@@ -1,10 +1,11 @@
 import type { TriggerItem } from "../../model/triggers.ts";
 
-/** A trigger of the stream `svc.triggers`. */
+/** A trigger, with members from the stream `svc.triggers`. */
 export type Binding = Pick<TriggerItem, "id" | "trigger_type" | "function_id" | "config" | "status" | "internal">;
 
 /**
- * Returns the user's triggers that fire when the item changes, or without `key`, when any item of the group changes.
+ * Returns the triggers of users that fire when the item changes. Without `key`, returns those that fire when any item
+ * of the group changes.
  */
 export function triggersOf(bindings: readonly Binding[], scope: string, key?: string): readonly Binding[] {
   return bindings.filter(({ trigger_type: type, config, internal }) => {

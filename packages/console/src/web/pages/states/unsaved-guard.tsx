@@ -2,7 +2,10 @@ import { useBlocker } from "@tanstack/react-router";
 import { t } from "../../labels/translate.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 
-/** Asks for confirmation before unsaved changes are lost by a link, the Back button or closing the page. */
+/**
+ * Asks for confirmation before unsaved changes are lost. That may happen through a link, the Back button, or closing
+ * the page.
+ */
 export function UnsavedGuard({ isDirty }: { readonly isDirty: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,

@@ -4,15 +4,16 @@ import { useLiveState } from "../../lib/use-live.ts";
 import type { Entry, ItemPage } from "./model.ts";
 import { fetchEntry, fetchGroups, fetchItems } from "./state-api.ts";
 
-/** Polling intervals, in milliseconds. The page polls, since the engine has no live stream of state. */
+/** Polling interval, in milliseconds. The page polls, because the engine has no stream of state. */
 const POLL_MS = 2_000;
+/** Polling interval after a large response, in milliseconds. */
 const POLL_LARGE_MS = 15_000;
-/** Responses longer than this are polled less often, in characters. */
+/** Responses with more characters than this are large. */
 const LARGE = 512 * 1024;
 
 /**
- * Returns a function from the response's size to the polling interval. There is no polling while the engine is
- * unreachable.
+ * Returns a function that returns the polling interval. Its argument is the size of the response. While the engine is
+ * unreachable, there is no polling.
  */
 function usePollInterval(): (size: number) => number | false {
   const isLive = useLiveState().phase === "live";
@@ -47,7 +48,8 @@ export function useItems(items: ItemsQuery) {
     queryFn: ({ signal }) => fetchItems(scope, items, signal),
     refetchInterval: ({ state }) => pollInterval(state.data?.size ?? 0),
     refetchOnWindowFocus: "always",
-    // The previous page stays visible until the next page of the same group is loaded, but never under another group.
+    // Until the next page of a group is loaded, the previous page stays visible. It must not stay visible for another
+    // group.
     placeholderData: (before, query) => (query?.queryKey[1] === scope ? before : undefined),
   });
 }
@@ -62,19 +64,20 @@ export function useEntry(scope: string, key: string) {
   });
 }
 
-/** Returns a function that fetches the entry past all caches, so that `useEntry` returns it from then on. */
+/** Returns a function that fetches the entry without any cache. `useEntry` returns this entry from then on. */
 export function useRefetchEntry(scope: string, key: string): () => Promise<Entry | null> {
   const client = useQueryClient();
   return async () => {
     const queryKey = ["state-entry", scope, key];
-    // A poll that began before the change must not bring the old entry back.
+    // A poll that began before the change is cancelled, because it would return the old entry.
     await client.cancelQueries({ queryKey });
     return client.fetchQuery({ queryKey, queryFn: ({ signal }) => fetchEntry(scope, key, signal), staleTime: 0 });
   };
 }
 
 /**
- * Refetches everything that the page shows. Resolves when it is loaded, so that an action ends with its result visible.
+ * Returns a function that fetches all data of the page again. It resolves when the data is loaded, so that an action
+ * ends only when its result is visible.
  */
 export function useRefresh(): () => Promise<void> {
   const client = useQueryClient();
@@ -85,7 +88,7 @@ export function useRefresh(): () => Promise<void> {
   };
 }
 
-/** Returns the keys whose items are new or changed since the previous response to the same query. */
+/** Returns the keys of the items that are new or were changed since the previous response to the same query. */
 export function useChangedKeys(query: string, page: ItemPage | undefined): ReadonlySet<string> {
   const before = useRef<{ readonly query: string; readonly versions: ReadonlyMap<string, number> }>(undefined);
   const [changed, setChanged] = useState<ReadonlySet<string>>(new Set());

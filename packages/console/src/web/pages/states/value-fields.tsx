@@ -4,7 +4,7 @@ import { NEW_TYPES, type NewType, type NewValue } from "./new-value.ts";
 
 const BOX = "rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px]";
 
-/** Inputs for the type of a new value and for the value itself. */
+/** Two inputs: for the type of a new value, and for the value itself. */
 export function ValueFields({
   value,
   onChange,

@@ -12,7 +12,7 @@ import { type Stream, useCatalogue, useHasStreamModule } from "./use-catalogue.t
 
 const FIRST_GROUPS = 12;
 
-/** Lists the streams with their groups, subscribers and type. Clicking a group joins it. */
+/** List of the streams with their groups, subscribers and type. A click on a group joins it. */
 export function Catalogue({
   system,
   joined,
@@ -22,7 +22,7 @@ export function Catalogue({
 }: {
   readonly system: boolean;
   readonly joined: readonly string[];
-  /** The joined groups whose subscription the engine has confirmed. */
+  /** Joined groups whose subscription the engine has confirmed. */
   readonly live: readonly string[];
   readonly onJoin: (name: string) => void;
   readonly onLeave: (name: string) => void;

@@ -3,7 +3,7 @@ import type { MessageTest } from "./message-filter.ts";
 import type { MessageLog } from "./message-log.ts";
 
 export interface ShownRows {
-  /** Newest first. */
+  /** Rows, the newest first. */
   readonly rows: readonly MonitorRow[];
   readonly inbound: number;
   readonly outbound: number;
@@ -12,7 +12,8 @@ export interface ShownRows {
 }
 
 /**
- * The rows of a log that match a filter. Each read tests only new rows, so that its cost does not grow with the log.
+ * The rows of a log that match a filter. Each read tests only new rows, so that a read does not get slower when the log
+ * grows.
  */
 export class FilteredRows {
   readonly #log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">;
@@ -23,7 +24,7 @@ export class FilteredRows {
   #hidden: number[] = [];
   #testedTo: number;
 
-  /** Rows up to `afterSeq` are ignored. */
+  /** Rows with sequence numbers up to `afterSeq` are ignored. */
   constructor(log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">, test: MessageTest, afterSeq: number) {
     this.#log = log;
     this.#test = test;
@@ -50,7 +51,7 @@ export class FilteredRows {
     if (row.kind === "message") this.#counts[row.direction] += by;
   }
 
-  /** Removes the rows that the log has evicted. They are the oldest, and come first. */
+  /** Removes the rows that the log has evicted. These are the oldest rows, so they come first. */
   #dropEvicted(): void {
     const { firstSeq } = this.#log;
     let evicted = 0;

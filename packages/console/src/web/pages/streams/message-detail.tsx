@@ -23,7 +23,8 @@ import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, re
 import { Direction, MarkerText } from "./message-table.tsx";
 
 /**
- * One message: its metadata, its payload, and the diff with the previous message. `rows`: the whole log, oldest first.
+ * A message with its metadata, its payload, and the diff with the previous message. `rows` is the whole log, the oldest
+ * first.
  */
 export function MessageDetail({
   row,

@@ -33,7 +33,7 @@ export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
   };
 }
 
-/** Formats the messages of the rows, oldest first, with secrets masked. */
+/** Formats the messages of the rows, the oldest first. Secrets are masked. */
 export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json"): string {
   const messages = rows
     .filter((row) => row.kind === "message")
@@ -45,8 +45,8 @@ export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json
 }
 
 /**
- * Parses the output of `exportText` in either format. Counts invalid messages in `refused`. Throws Error if none is
- * valid.
+ * Parses a text that `exportText` returned, in either format. The number of invalid messages is `refused`. Throws Error
+ * if no message is valid.
  */
 export function importText(text: string): { readonly messages: readonly TappedMessage[]; readonly refused: number } {
   if (text.length > MAX_FILE) throw new Error(t`the file is larger than ${MAX_FILE / 1024 / 1024} MiB`);

@@ -1,21 +1,21 @@
 import { isConnectionEvent, isSystemStream, type MonitorMessage } from "./message.ts";
 
-/** The page's filter, without the direction: the tabs count both directions. */
+/** Filter of the page. It does not include the direction, because the tabs show counts for both directions. */
 interface MessageFilter {
-  /** A text, or a regular expression between slashes. Case-insensitive. */
+  /** A text, or a regular expression between slashes. Upper and lower case are not distinguished. */
   readonly q?: string | undefined;
   readonly stream?: string | undefined;
   readonly group?: string | undefined;
   readonly type?: string | undefined;
-  /** Includes the engine's streams. */
+  /** True if messages of the engine's own streams are included. */
   readonly system?: boolean | undefined;
-  /** Includes connection messages: joins, heartbeats, … */
+  /** True if connection messages are included (joins, heartbeats, …). */
   readonly events?: boolean | undefined;
 }
 
 export type MessageTest = (message: MonitorMessage) => boolean;
 
-/** Throws SyntaxError if the regular expression is invalid. */
+/** Returns a function that tests a message. Throws SyntaxError if the regular expression is invalid. */
 export function messageTest({
   q = "",
   stream,

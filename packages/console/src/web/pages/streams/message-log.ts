@@ -1,29 +1,35 @@
 import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 import type { Marker, MarkerFacts, MonitorRow, TappedBatch } from "./message.ts";
 
-/** Limits of the log, in rows and in characters of their payloads. The oldest rows are evicted first. */
+/** Maximum number of rows in the log. The oldest rows are evicted first. */
 export const MAX_ROWS = 20_000;
+/** Maximum number of characters of all payloads in the log. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Period of the average rate, in seconds. */
+/** Time over which the average rate is computed, in seconds. */
 const RATE_SECONDS = 5;
 
 export interface Counters {
-  /** Inbound and outbound messages, including those that are not shown. */
+  /** Number of messages in both directions, including those that are not shown. */
   readonly total: number;
   readonly inbound: number;
   readonly outbound: number;
   readonly bytes: number;
   readonly perSecond: number;
   readonly buffered: number;
-  /** Messages that were counted but not received: left out of a batch by the engine, or lost with a batch. */
+  /**
+   * Number of messages that the engine counted but the page did not receive. The engine left them out of a batch, or
+   * the batch was lost.
+   */
   readonly dropped: number;
-  /** Messages may have been missed without being counted, so the counts are lower bounds. */
+  /** True if messages may have been missed without being counted. The counts are then lower bounds. */
   readonly isAtLeast: boolean;
 }
 
-/** Stores the latest messages and counts all of them. Lives outside React; components subscribe with `listen`. */
+/**
+ * Stores the latest messages, and counts all messages. It is independent of React: components subscribe with `listen`.
+ */
 export class MessageLog {
-  /** Rows before `#start` are evicted. */
+  /** Stored rows. Rows before the index `#start` were evicted. */
   #rows: MonitorRow[] = [];
   #start = 0;
   #characters = 0;
@@ -31,16 +37,16 @@ export class MessageLog {
   #inbound = 0;
   #outbound = 0;
   #bytes = 0;
-  /** Messages received, including evicted ones. */
+  /** Number of messages received, including evicted ones. */
   #received = 0;
-  /** The engine's totals at the last count. If undefined, counting starts from the next totals. */
+  /** The engine's totals at the last count. If undefined, counting begins with the next totals. */
   #lastTotals: TapTotals | undefined;
   #isAtLeast = false;
   readonly #perSecond = new Map<number, number>();
   readonly #listeners = new Set<() => void>();
   readonly #name: string;
 
-  /** `name` makes the row ids unique across page loads. */
+  /** `name` is part of the row ids. It makes them unique across loads of the page. */
   constructor(name: string) {
     this.#name = name;
   }
@@ -52,12 +58,18 @@ export class MessageLog {
     };
   };
 
-  /** Sets the engine's totals at the start of watching. The counters then include batches that are lost later. */
+  /**
+   * Sets the engine's totals when the page begins to watch. The counters can then include messages of batches that are
+   * lost later.
+   */
   begin(totals: TapTotals): void {
     this.#lastTotals ??= totals;
   }
 
-  /** Stops counting: the engine may not count for this page from now on. The next totals start a new count. */
+  /**
+   * Ends counting, because from now on the engine may not count messages for this page. The next totals begin a new
+   * count.
+   */
   end(): void {
     this.#lastTotals = undefined;
   }
@@ -91,7 +103,7 @@ export class MessageLog {
     addName(this.seen.types, message.type);
   }
 
-  /** Adds a marker row. `isLossy`: messages may be missed that are not counted. */
+  /** Adds a marker row. With `isLossy`, messages may be missed that are not counted. */
   mark(facts: MarkerFacts, isLossy = false): Marker {
     const seq = this.#nextSeq++;
     const marker: Marker = { ...facts, kind: "marker", id: `${this.#name}-${seq}`, seq };
@@ -102,7 +114,7 @@ export class MessageLog {
     return marker;
   }
 
-  /** Updates a marker in place, or adds a new row if it was evicted. */
+  /** Updates a marker. If it was evicted, adds it as a new row. */
   updateMarker(marker: Marker, facts: Partial<MarkerFacts>): void {
     if (marker.seq < this.firstSeq) this.mark({ ...marker, ...facts });
     else Object.assign(marker, facts);
@@ -115,19 +127,19 @@ export class MessageLog {
       if (row.kind === "message") this.#characters -= row.payload.length;
       this.#start++;
     }
-    // Copies the array in large steps only, since a copy for each row would be slow.
+    // The array is copied only after many evictions, because a copy for each row would be slow.
     if (this.#start > MAX_ROWS / 4) {
       this.#rows = this.#rows.slice(this.#start);
       this.#start = 0;
     }
   }
 
-  /** Oldest first. */
+  /** Returns all rows, the oldest first. */
   rows(): readonly MonitorRow[] {
     return this.#start === 0 ? this.#rows : this.#rows.slice(this.#start);
   }
 
-  /** Rows newer than `seq`, oldest first. */
+  /** Returns the rows that are newer than `seq`, the oldest first. */
   since(seq: number): readonly MonitorRow[] {
     let at = this.#rows.length;
     while (at > this.#start && (this.#rows[at - 1] as MonitorRow).seq > seq) at--;
@@ -147,7 +159,7 @@ export class MessageLog {
     return this.rows().find((row) => row.id === id);
   }
 
-  /** Names seen in messages, offered as filters. At most 200 of each kind. */
+  /** Names that occurred in messages. They are offered as filters. There are at most 200 of each kind. */
   readonly seen = { streams: new Set<string>(), groups: new Set<string>(), types: new Set<string>() };
 
   counters(nowMs: number): Counters {

@@ -127,7 +127,9 @@ export function MarkerText({
   );
 }
 
-/** The messages, newest first. While the user reads further down, new messages wait behind a button. */
+/**
+ * The messages, the newest first. While the user reads older messages, new ones are held back, and a button shows them.
+ */
 export function MessageTable({
   rows,
   selectedId,

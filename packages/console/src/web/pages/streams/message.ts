@@ -3,18 +3,18 @@ import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 
 export interface TappedBatch {
   readonly messages: readonly TappedMessage[];
-  /** Sent with the last batch of each 100 ms. */
+  /** Totals. They are sent with the last batch of each 100 ms. */
   readonly totals?: TapTotals;
 }
 
 export interface MonitorMessage extends TappedMessage {
   readonly kind: "message";
   readonly id: string;
-  /** Increases by one for each row of the log, without gaps. */
+  /** Sequence number. It increases by one for each row of the log. */
   readonly seq: number;
 }
 
-/** A row about the monitor itself, e.g. a pause. */
+/** A row about the monitor itself, for example about a pause. */
 export interface Marker extends MarkerFacts {
   readonly kind: "marker";
   readonly id: string;
@@ -22,20 +22,23 @@ export interface Marker extends MarkerFacts {
 }
 
 export interface MarkerFacts {
-  /** `away`: the page was left or not connected. `gap`: the engine skipped messages. */
+  /** Kind of marker. `away`: the page was left or was not connected. `gap`: the engine skipped messages. */
   readonly what: "paused" | "away" | "gap";
   readonly timestamp: number;
-  /** Undefined while it lasts, and always for a gap. */
+  /** End of the time that the marker is about. Undefined while that lasts, and always for a gap. */
   readonly untilMs?: number;
   readonly reason?: string;
-  /** Set after a pause: the number of messages received during it, and how many of them were evicted. */
+  /**
+   * Number of messages that arrived during a pause. `lost` is the number of them that were evicted. Both are set after
+   * the pause.
+   */
   readonly received?: number;
   readonly lost?: number;
 }
 
 export type MonitorRow = MonitorMessage | Marker;
 
-/** Types of messages that carry data. All others are connection messages (join, heartbeat, …). */
+/** Types of messages with data. Messages of all other types are connection messages (join, heartbeat, …). */
 const DATA_TYPES: ReadonlySet<string> = new Set(["sync", "create", "update", "delete", "event", "unauthorized"]);
 
 export function isConnectionEvent({ type }: TappedMessage): boolean {
@@ -46,7 +49,7 @@ export function isSystemStream(stream: string | null): boolean {
   return stream?.startsWith("svc.") === true;
 }
 
-/** Returns the message's data without the envelope, or the whole payload if it has none. */
+/** Returns the data of a message without its envelope. If it has no data, returns the whole payload. */
 export function previewOf({ payload, type, truncated }: TappedMessage): string {
   const marker = type === "event" ? '"event":{"type":"event","event":' : `"event":{"type":"${type}","data":`;
   const at = payload.indexOf(marker);
@@ -57,7 +60,7 @@ export function previewOf({ payload, type, truncated }: TappedMessage): string {
 
 const EVENT_HEAD = /^\{"type":("(?:[^"\\]|\\.)*"),"data":/;
 
-/** Returns the message's data for one row of the table. For an event with a name: the name, then its data. */
+/** Returns the data of a message for one row of the table. If an event has a name, the name comes first. */
 export function lineOf(message: TappedMessage): string {
   const text = previewOf(message);
   const [head, name] = (message.type === "event" ? EVENT_HEAD.exec(text) : null) ?? [];
@@ -65,9 +68,10 @@ export function lineOf(message: TappedMessage): string {
   return `${JSON.parse(name)} ${message.truncated ? text.slice(head.length) : text.slice(head.length, -1)}`;
 }
 
-/** Returns the id of the message's item, or null if it has none or is truncated before it. */
+/** Returns the id of a message's item. Returns null if it has none, or if the message is truncated before the id. */
 export function itemOf({ payload }: TappedMessage): string | null {
-  // The engine writes `id` before `event`. Searching only there never matches the user's data.
+  // The engine writes `id` before `event`. Only this part is searched, so that an `id` in the user's data is never
+  // found.
   const at = payload.indexOf('"event":{');
   const found = /"id":("(?:[^"\\]|\\.)*")/.exec(at < 0 ? payload : payload.slice(0, at))?.[1];
   return found === undefined ? null : (JSON.parse(found) as string);
@@ -75,7 +79,7 @@ export function itemOf({ payload }: TappedMessage): string | null {
 
 const DIFFED: ReadonlySet<string> = new Set(["create", "update"]);
 
-/** Returns the previous message of the same item on the same connection. */
+/** Returns the previous message about the same item on the same connection. */
 export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage): MonitorMessage | undefined {
   const item = itemOf(message);
   if (item === null || !DIFFED.has(message.type)) return undefined;
@@ -89,7 +93,8 @@ export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage)
 }
 
 /**
- * Returns the `stream::send` payload that repeats an event. Undefined unless it is a complete event of a user's stream.
+ * Returns the payload of `stream::send` that sends an event again. Returns undefined if the message is not an event of
+ * a user's stream, or if it is truncated.
  */
 export function resendOf(message: TappedMessage): { readonly type: string; readonly payloadJson: string } | undefined {
   const { stream, group, truncated, direction, type } = message;

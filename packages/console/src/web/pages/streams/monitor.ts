@@ -8,11 +8,13 @@ import { MessageLog } from "./message-log.ts";
 export interface MonitorState {
   readonly status: "joining" | "live" | "refused";
   readonly reason: string | null;
-  /** The monitor has been live once, so an empty log means that there were no messages. */
+  /** True if the monitor has been live. An empty log then means that there were no messages. */
   readonly hasBeenLive: boolean;
 }
 
-/** Records all messages of stream connections while the page is open. The log survives leaving the page. */
+/**
+ * Records all messages of stream connections while the page is open. The log stays when the user opens another page.
+ */
 class Monitor {
   readonly log = new MessageLog(Date.now().toString(36));
   #state: MonitorState = { status: "joining", reason: null, hasBeenLive: false };
@@ -37,7 +39,7 @@ class Monitor {
       onEvent: (event) => {
         if (event.type === "event") this.log.add((event.data as { readonly data: TappedBatch }).data, Date.now());
       },
-      // Missed messages are not shown, but the engine's totals count them.
+      // Missed messages are not shown, but they are included in the engine's totals.
       onGap: (reason) => this.log.mark({ what: "gap", timestamp: Date.now(), reason }),
       onStatus: (status, reason) => {
         if (status === "live") this.#endAway();

@@ -146,7 +146,7 @@ export default function StreamsPage() {
   );
 }
 
-/** Returns the same array until the address changes. */
+/** Returns the names in the address. The array stays the same object until the address changes. */
 function useNames(sub: readonly string[] | undefined): readonly string[] {
   const key = JSON.stringify(sub ?? NO_NAMES);
   return useMemo(() => JSON.parse(key) as readonly string[], [key]);

@@ -1,4 +1,4 @@
-/** Returns `name:group` for the address. Colons and percent signs in the name are percent-encoded. */
+/** Returns the text `name:group` for the address. Colons and percent signs in the name are percent-encoded. */
 export function subscriptionName(stream: string, group: string): string {
   return `${stream.replaceAll("%", "%25").replaceAll(":", "%3A")}:${group}`;
 }

@@ -8,7 +8,7 @@ import { readSubscription, subscriptionName } from "./subscription-names.ts";
 import { useCatalogue } from "./use-catalogue.ts";
 import type { SubscriptionState } from "./use-subscriptions.ts";
 
-/** The groups that the page has joined. They are part of its address. */
+/** Groups that the page has joined. They are part of the page's address. */
 export function SubscriptionsBar({
   names,
   states,

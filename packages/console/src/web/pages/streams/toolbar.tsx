@@ -11,7 +11,7 @@ import type { MessageLog } from "./message-log.ts";
 
 type Search = SearchOf<"streams">;
 
-/** Filters: direction, text, stream, group, type, system streams and connection events. */
+/** Filters by direction, text, stream, group and type. System streams and connection events can be included. */
 export function Filters({
   search,
   change,
@@ -82,7 +82,10 @@ export function Filters({
   );
 }
 
-/** Names the filters that hide messages, except the direction: the tabs count both. */
+/**
+ * Returns the names of the filters that hide messages. The direction is not among them, because the tabs count both
+ * directions.
+ */
 function hidingFilters({ q, stream, group, type, system, events }: Search): string {
   const filters = [q, stream, group, type].some((value) => value !== undefined);
   const off = [system !== true && t`system streams`, events !== true && t`connection events`].filter(

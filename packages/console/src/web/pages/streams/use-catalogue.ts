@@ -17,8 +17,8 @@ export interface Stream {
 const REFRESH_MS = 3_000;
 
 /**
- * Polls all streams with their groups every 3 s, since the engine does not push subscriber counts. Refetches at once
- * when `change` changes, so that a group that was just joined appears immediately.
+ * Polls all streams with their groups every 3 s, because the engine does not send changes of subscriber counts. When
+ * `change` changes, polls at once, so that a group that was just joined appears immediately.
  */
 export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   const { phase, generation } = useLiveState();
@@ -37,7 +37,7 @@ export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   });
 }
 
-/** Returns whether svc-stream runs, or undefined while the workers are loading. */
+/** Returns true if svc-stream runs. Returns undefined while the workers are loading. */
 export function useHasStreamModule(): boolean | undefined {
   const workers = useLiveCollection<{ readonly id: string; readonly name: string }>("svc.workers", ({ id }) => id);
   return workers.loaded ? workers.items.some(({ name }) => name === "svc-stream") : undefined;

@@ -8,13 +8,16 @@ import { type MonitorState, monitor } from "./monitor.ts";
 
 const PING_SECONDS = 5;
 
-/** Watches messages while the component is mounted. */
+/** Records messages while the component is mounted. Returns the state of the monitor. */
 export function useMonitorState(): MonitorState {
   useEffect(() => monitor.watch(), []);
   return useSyncExternalStore(monitor.listen, monitor.getState);
 }
 
-/** Returns a number that changes with the log, at most once per frame and not while the page is hidden. */
+/**
+ * Returns a number that changes when the log changes. It changes at most once per frame, and not while the page is
+ * hidden.
+ */
 export function useFrames(log: MessageLog): number {
   const [frame, setFrame] = useState(0);
   useEffect(() => {
@@ -36,11 +39,11 @@ export function useFrames(log: MessageLog): number {
 }
 
 interface Shown extends ShownRows {
-  /** Number of matching messages that arrived since the view was paused (held). */
+  /** Number of matching messages that arrived since the view is held (paused). */
   readonly fresh: number;
 }
 
-/** Returns the rows to show. A held view does not change, even if the log evicts its rows. */
+/** Returns the rows to show. A view that is held does not change, even if the log evicts its rows. */
 export function useShownRows(options: {
   readonly log: MessageLog;
   readonly test: MessageTest;

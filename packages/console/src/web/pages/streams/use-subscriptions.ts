@@ -9,7 +9,7 @@ export interface SubscriptionState {
 }
 
 /**
- * Joins the named groups and leaves the others. Waits until the monitor watches, so that it sees the messages of the
+ * Joins the named groups, and leaves all others. Waits until the monitor records messages, so that it sees those of the
  * first join.
  */
 export function useSubscriptions(

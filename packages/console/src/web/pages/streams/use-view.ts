@@ -13,7 +13,10 @@ interface Offline {
   readonly refused: number;
 }
 
-/** State of the view besides the filters: paused, cleared, or showing a file instead of the live log. */
+/**
+ * Returns the state of the view except its filters: whether it is paused, was cleared, or shows a file instead of the
+ * live log.
+ */
 export function useView() {
   const [offline, setOffline] = useState<Offline>();
   const [failure, setFailure] = useState<string>();
@@ -33,7 +36,7 @@ export function useView() {
     }
     const { marker, total: before } = pause.current;
     pause.current = null;
-    // Sequence numbers have no gaps, so this is the number of evicted rows after the marker.
+    // Sequence numbers have no gaps, so their difference is the number of evicted rows after the marker.
     const lost = Math.max(0, monitor.log.firstSeq - marker.seq - 1);
     monitor.log.updateMarker(marker, { untilMs: nowMs, received: total - before, lost });
     setPaused(false);

@@ -17,9 +17,9 @@ import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import { configText } from "./model.ts";
 import { type CronRun, type CronTrigger, cronRunKey, useCronHistory, useCronTraces } from "./use-triggers.ts";
 
-/** Timeout of a manual run, in milliseconds. A run takes as long as its function. */
+/** Timeout of a manual run, in milliseconds. It is long, because a run takes as long as its function. */
 const RUN_TIMEOUT_MS = 600_000;
-/** A manual run within this time after the last run asks for confirmation, in milliseconds. */
+/** If the last run was less than this time ago (in milliseconds), a manual run asks for confirmation. */
 const CONFIRM_WITHIN_MS = 60_000;
 
 /** A cron trigger: its schedule in words, next runs, last runs, and a button that runs it now. */

@@ -17,7 +17,8 @@ const ICONS: Readonly<Record<string, typeof CircleCheck>> = {
 };
 
 /**
- * The last run of a trigger and its outcome, from the history of a cron trigger or from the traces of the last hour.
+ * The last run of a trigger, with its outcome. It comes from the history for a cron trigger; for other triggers, from
+ * the traces of the last hour.
  */
 export function LastRun({
   trigger,

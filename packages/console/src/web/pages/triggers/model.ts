@@ -17,7 +17,7 @@ export const STATUS: Readonly<Record<TriggerItem["status"], { readonly label: st
   error: { label: t`Error`, tone: "danger" },
 };
 
-/** Returns the first of the named config members that is a non-empty string. */
+/** Returns the first of these members of the config that is a string and not empty. */
 export function configText(trigger: Pick<TriggerItem, "config">, ...names: readonly string[]): string | undefined {
   const { config } = trigger;
   if (typeof config !== "object" || config === null) return undefined;
@@ -44,7 +44,7 @@ export function topicOf(trigger: Pick<TriggerItem, "config">): string {
 
 const MAX_SUMMARY = 160;
 
-/** Returns one line about when the trigger fires: its path, schedule, queue, topic or scope. */
+/** Returns one line that says when the trigger fires: its path, schedule, queue, topic or scope. */
 export function summaryOf(trigger: TriggerItem): string {
   switch (kindOf(trigger.trigger_type)) {
     case "http":
@@ -84,8 +84,8 @@ interface TriggerFilter {
 }
 
 /**
- * Returns the triggers that match every word of the search in type, function, summary, description, worker, status or
- * id, sorted by summary.
+ * Returns the triggers that match the search, sorted by their summary. Each word of the search must occur in one of
+ * these: type, function, summary, description, worker, status, id.
  */
 export function filterTriggers(items: readonly TriggerItem[], { q, system }: TriggerFilter): readonly TriggerItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -134,7 +134,7 @@ export type TriggerRow =
     }
   | { readonly row: "trigger"; readonly trigger: TriggerItem };
 
-/** Returns the non-empty sections, each with its triggers unless it is closed. */
+/** Returns the sections that are not empty. Each is followed by its triggers, unless it is closed. */
 export function sectionRows(items: readonly TriggerItem[], closed: ReadonlySet<Kind>): readonly TriggerRow[] {
   return KINDS.flatMap(({ value, label }): TriggerRow[] => {
     const own = ofKind(items, value);

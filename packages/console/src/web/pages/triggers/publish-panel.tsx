@@ -16,13 +16,13 @@ import { INPUT } from "../../ui/input-class.ts";
 import { PayloadEditor } from "../../ui/payload/payload-editor.tsx";
 import { type PublishTarget, publishedText, publishPayload, publishTargetOf } from "./publish.ts";
 
-/** Fires the trigger: emits an event, publishes to a topic or enqueues a job. */
+/** Panel that fires the trigger: it emits an event, publishes to a topic, or enqueues a job. */
 export default function PublishPanel({ trigger }: { readonly trigger: TriggerItem }) {
   const target = publishTargetOf(trigger);
   const schema =
     useFunctions().items.find(({ function_id }) => function_id === trigger.function_id)?.request_format ?? undefined;
   const [name, setName] = useState(target.name);
-  // Undefined until the user types; the editor then shows an example made from the schema.
+  // Text that the user typed. Undefined until then; the editor shows an example that is made from the schema.
   const [typed, setTyped] = useState<string>();
   const data = typed ?? prefill(schema);
   const { phase } = useLiveState();

@@ -2,7 +2,7 @@ import { plural, t } from "../../labels/translate.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { configText, topicOf } from "./model.ts";
 
-/** How to fire an event or queue trigger: the engine's function to call and the event, topic or queue to name. */
+/** How to fire an event or queue trigger: the function of the engine to call, and the event, topic or queue. */
 export interface PublishTarget {
   readonly kind: "event" | "topic" | "queue";
   readonly functionId: "event::emit" | "svc::durable::publish" | "queue::enqueue";
@@ -10,9 +10,9 @@ export interface PublishTarget {
   readonly member: "event" | "topic" | "queue";
   readonly label: string;
   readonly action: string;
-  /** Name or pattern in the trigger's config. */
+  /** Name or pattern in the config of the trigger. */
   readonly name: string;
-  /** `name` is a pattern, so an event needs another name, without `*`. */
+  /** True if `name` is a pattern. An event then needs a name without `*`. */
   readonly isPattern: boolean;
 }
 
@@ -52,7 +52,10 @@ export function publishTargetOf(trigger: TriggerItem): PublishTarget {
   };
 }
 
-/** Builds the payload for the engine's function. `data` is inserted as typed, so that large numbers keep all digits. */
+/**
+ * Builds the payload for the engine's function. `data` is inserted as it was typed, so that large numbers keep all
+ * their digits.
+ */
 export function publishPayload({ member }: PublishTarget, name: string, data: string): string {
   return `{${JSON.stringify(member)}:${JSON.stringify(name)},"data":${data.trim()}}`;
 }

@@ -28,7 +28,7 @@ export function TriggerDetail({
   readonly isKnown: boolean;
   readonly cron: CronTrigger | undefined;
   readonly cronError: Error | null;
-  /** All triggers; the HTTP tester needs those with the same path. */
+  /** All triggers. The HTTP tester needs those that have the same path. */
   readonly siblings: readonly TriggerItem[];
 }) {
   if (!isKnown) return <Loading />;

@@ -25,7 +25,7 @@ import { LastRun } from "./last-run.tsx";
 import { configText, httpMethod, httpPath, STATUS, sectionRows, summaryOf, type TriggerRow } from "./model.ts";
 import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
-/** Runs of the triggers: cron triggers with their schedules, and the last runs of all others. */
+/** Runs of the triggers: schedules for cron triggers, and the last run for all other triggers. */
 export interface Runs {
   readonly crons: ReadonlyMap<string, CronTrigger> | undefined;
   readonly lastRuns: LastRuns;
@@ -235,7 +235,7 @@ function CronSummary({
   );
 }
 
-/** The next run of a schedule. The polled time may have just passed; it is then shown as `now`. */
+/** The next run of a schedule. If the time has just passed (it is polled), `now` is shown. */
 function Next({ ms }: { readonly ms: number }) {
   const now = useNow();
   return <span className="text-ink-2">{rich` · next ${ms - now < 1_000 ? t`now` : <Ago ms={ms} />}`}</span>;

@@ -27,7 +27,7 @@ export default function TriggersPage() {
   const { triggerId } = route.useParams();
   const { q = "", type, system = false } = route.useSearch();
   const navigate = route.useNavigate();
-  // On a narrow screen the detail covers the list, so its filters are hidden too.
+  // On a narrow screen, the details cover the list, so the filters of the list are hidden too.
   const isCovered = useIsNarrow() && triggerId !== undefined;
   const triggers = useTriggers();
   const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));

@@ -11,7 +11,7 @@ export function useTriggers(): LiveCollection<TriggerItem> {
   return useLiveCollection<TriggerItem>("svc.triggers", ({ id }) => id);
 }
 
-/** A run of a cron trigger; times are RFC 3339. */
+/** A run of a cron trigger. Times are RFC 3339. */
 export interface CronRun {
   readonly scheduled_time: string;
   readonly started_at: string | null;
@@ -39,14 +39,14 @@ export interface CronTrigger {
 const CRON_EVERY_MS = 5_000;
 
 interface CronTriggers {
-  /** Undefined until loaded. */
+  /** Cron triggers by id. Undefined until they are loaded. */
   readonly byId: ReadonlyMap<string, CronTrigger> | undefined;
   readonly error: Error | null;
 }
 
 /** Polls the cron triggers of svc-cron with their next runs, last run and status. */
 export function useCronTriggers(isWanted: boolean): CronTriggers {
-  // The result is cached unchanged, since the Dashboard shares this query's key.
+  // The result is cached unchanged, because the Dashboard uses the same query key.
   const { data, error } = usePolledCall<{ readonly triggers: readonly CronTrigger[] }>("cron::list", [], () => ({}), {
     enabled: isWanted,
   });
@@ -67,15 +67,15 @@ export function useCronHistory(triggerId: string) {
   });
 }
 
-/** Maximum number of traces of a cron trigger that are matched with its runs. */
+/** Maximum number of traces that are matched with the runs of a cron trigger. */
 const MAX_CRON_TRACES = 50;
 
-/** Identifies a run in the history and in its span. */
+/** Returns a key that identifies a run, both in the history and in its span. */
 export function cronRunKey(scheduledTime: string, isManual: boolean): string {
   return `${Date.parse(scheduledTime)} ${isManual}`;
 }
 
-/** Returns the traces of a cron trigger's runs by `cronRunKey`. A run without a stored trace is missing. */
+/** Returns the traces of a cron trigger's runs, by `cronRunKey`. A run has no entry if its trace is not stored. */
 export function useCronTraces(triggerId: string): ReadonlyMap<string, { traceId: string; spanId: string }> {
   const { data } = usePolledCall<TraceListAnswer>("engine::traces::list", ["cron", triggerId], () => ({
     attributes: [["svc.trigger.id", triggerId]],
@@ -103,7 +103,7 @@ interface TriggerRun {
 }
 
 export interface LastRuns {
-  /** Undefined until loaded. */
+  /** Last runs by trigger id. Undefined until they are loaded. */
   readonly byTrigger: ReadonlyMap<string, TriggerRun> | undefined;
   readonly error: Error | null;
 }
@@ -113,8 +113,8 @@ const LAST_RUNS_EVERY_MS = 10_000;
 const MAX_TRIGGERS = 1_000;
 
 /**
- * Returns the last run of each trigger from the traces of the last hour. Queue triggers are missing: jobs do not record
- * their trigger.
+ * Returns the last run of each trigger, from the traces of the last hour. Queue triggers have none, because jobs do not
+ * record their trigger.
  */
 export function useLastRuns(): LastRuns {
   const { data, error } = usePolledCall<{

@@ -16,7 +16,7 @@ const EVENTS: Readonly<
   unregistered: { icon: Minus, className: "text-warn", text: t`Unregistered` },
 };
 
-/** Events of all workers with this name, since a worker that reconnects has a new id. */
+/** Events of all workers with this name. The name is used, because a worker that reconnects has a new id. */
 export function EventsTab({ row }: { readonly row: WorkerRow }) {
   const { events, sinceMs } = useWorkers();
   const own = events.filter(({ name }) => name === row.name);

@@ -5,7 +5,10 @@ import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 
-/** The functions of a worker, with call statistics of the last 15 min over all workers that provide them. */
+/**
+ * Functions of a worker, with statistics of calls in the last 15 min. The statistics cover all workers that provide the
+ * function.
+ */
 export function FunctionsTab({ worker }: { readonly worker: Worker }) {
   const { data, error } = useFunctionFigures(900);
   if (worker.functions.length === 0) return <EmptyState title={t`No functions registered`} />;

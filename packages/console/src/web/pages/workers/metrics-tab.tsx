@@ -16,7 +16,7 @@ const NAMES = ["cpu_percent", "rss_bytes", "heap_used_bytes", "event_loop_lag_ms
 const percent = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
 const whole = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
 
-/** The worker's process over the last 15 min. */
+/** Figures of the worker's process over the last 15 min. */
 export function MetricsTab({ worker }: { readonly worker: Worker }) {
   const { data, error, isPending, refetch } = usePolledCall<{ readonly series: readonly Series[] }>(
     "engine::metrics::series",
@@ -25,7 +25,7 @@ export function MetricsTab({ worker }: { readonly worker: Worker }) {
       names: NAMES.map((name) => `svc.worker.${name}`),
       labels: { worker_id: worker.id },
       start_time: Date.now() - WINDOW_MS,
-      // Workers report every 5 s or slightly later, so steps of 5 s would leave gaps.
+      // Workers send values every 5 s or slightly later, so with steps of 5 s there would be gaps.
       step_seconds: 10,
     }),
   );

@@ -15,7 +15,7 @@ import { processStartMs, type WorkerRow } from "./worker-rows.ts";
 export function OverviewTab({ row }: { readonly row: WorkerRow }) {
   const { worker, metrics, configured, goneAtMs, processPeers } = row;
   const now = useNow();
-  // The sample is a few seconds old; the uptime is extrapolated to now.
+  // The sample is a few seconds old. So the uptime is computed from the start of the process.
   const startedAtMs =
     metrics === undefined || worker === undefined ? undefined : processStartMs(metrics, worker.connected_at_ms);
   return (

@@ -13,21 +13,23 @@ import {
   withLiveStates,
 } from "./worker-rows.ts";
 
-/** Resolution of the clock that removes disconnected workers from the list, in milliseconds. */
+/** Interval at which workers that disconnected are removed from the list, in milliseconds. */
 const CLOCK_STEP_MS = 10_000;
 
 interface WorkerRows {
   readonly loaded: boolean;
-  /** The workers of the config file are loaded too. */
+  /** True if the workers of the config file are loaded too. */
   readonly areAllLoaded: boolean;
   readonly rows: readonly WorkerRow[];
   /** Set if the list of workers cannot be loaded. */
   readonly error: Error | null;
-  /** Why the metrics (CPU, memory) are unavailable; undefined if they are available. */
+  /** Reason why metrics (CPU, memory) are unavailable. Undefined if they are available. */
   readonly metricsProblem: string | undefined;
 }
 
-/** All workers. Connections and the states of configured workers are live; metrics are polled every 5 s. */
+/**
+ * Returns all workers. Connections and the states of configured workers are updated live. Metrics are polled every 5 s.
+ */
 export function useWorkerRows(): WorkerRows {
   const { loaded, workers, gone, refusal } = useWorkers();
   const clock = useNow();
@@ -80,7 +82,7 @@ export interface WorkerLines {
 
 const LINE_MS = 300_000;
 
-/** CPU and memory of the last 5 min, by worker id. */
+/** Returns CPU and memory of the last 5 min, by worker id. */
 export function useWorkerLines(): ReadonlyMap<string, WorkerLines> {
   const { data } = usePolledCall<{ readonly series: readonly Series[] }>(
     "engine::metrics::series",

@@ -26,17 +26,17 @@ const EFFECTS = {
 
 interface PendingAction {
   readonly action: Action;
-  /** Ids of the connections before the action. */
+  /** Ids of the connections that existed before the action. */
   readonly idsBefore: ReadonlySet<string>;
   readonly readyAtBefore: string | null;
-  /** The worker has left the state ready since the action. */
+  /** True if the worker was in another state than `ready` since the action. */
   readonly hasLeftReady: boolean;
   readonly isLate: boolean;
 }
 
 /**
- * Starts, stops and restarts workers and commands of the config file, which are the only ones that the engine runs. An
- * action is done when the worker's state shows it, not when the call returns.
+ * Buttons that start, stop and restart workers and commands of the config file. These are the only ones that the engine
+ * runs. An action is done when the state of the worker shows it, which may be later than the result of the call.
  */
 export function WorkerActions({ row: { worker, configured } }: { readonly row: WorkerRow }) {
   if (worker?.kind === "module" || configured?.kind === "module") {
@@ -162,8 +162,8 @@ function Actions({
 }
 
 /**
- * A worker is started once it is ready with a new connection. A command never connects; it is started once it is ready
- * again.
+ * Returns true if the action is done. A worker is started when it is ready and has a new connection. A command has no
+ * connection, so it is started when it is ready again.
  */
 function isActionDone(
   { action, idsBefore, readyAtBefore }: PendingAction,

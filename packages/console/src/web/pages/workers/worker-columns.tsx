@@ -19,7 +19,7 @@ const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone
     down: { label: t`Down`, tone: "warn", icon: CircleAlert },
   };
 
-/** Tones of the states that replace `Down` or `Connected`. All others are shown as warnings. */
+/** Colours of the states that are shown instead of `Down` or `Connected`. All other states are shown as warnings. */
 const STATE_TONES: Readonly<Record<string, Tone>> = {
   ready: "ok",
   installing: "info",
@@ -98,8 +98,8 @@ function Metric({
 }
 
 /**
- * Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main
- * columns. `hasNodes`: shows the engines of a cluster.
+ * Returns the columns of the list. With `isBeside`, a detail is open beside the list, and only the main columns are
+ * shown. With `hasNodes`, the engines of a cluster are shown.
  */
 export function workerColumns(
   lines: ReadonlyMap<string, WorkerLines>,
@@ -212,7 +212,7 @@ function Name({
   isShort,
 }: {
   readonly row: WorkerRow;
-  /** Leaves room for the name. */
+  /** True if the name needs the room. */
   readonly isShort: boolean;
 }) {
   return (
@@ -228,7 +228,7 @@ function Name({
           ×{instances}
         </Badge>
       )}
-      {/* Explains the CPU and memory columns, which are hidden on narrow screens. */}
+      {/* It explains the CPU and memory columns. On narrow screens, these are hidden. */}
       {processPeers.length > 0 && !isShort && (
         <Badge
           title={t`CPU and memory are those of the process, which it shares with ${processPeers.map((peer) => peer.name).join(", ")}`}

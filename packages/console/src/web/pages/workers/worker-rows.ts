@@ -1,25 +1,27 @@
 import { t } from "../../labels/translate.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 
-/** A worker of the config file, as returned by `worker::list`. */
+/** A worker of the config file, in the form of `worker::list`. */
 export interface ConfiguredWorker {
   readonly name: string;
   readonly kind: string;
   readonly state: string;
   readonly reason: string | null;
-  /** Why its last change failed, while its old processes keep running. Older engines do not report it. */
+  /**
+   * Reason why the last change of the worker failed; its old processes keep running. Older engines do not report it.
+   */
   readonly problem?: string | null;
   readonly pids: readonly number[];
   readonly restarts: number;
   readonly ready_at: string | null;
-  /** Older engines do not report it. */
+  /** Time of the next start. Older engines do not report it. */
   readonly next_start_at?: string | null;
   readonly last_exit?: LastExit | null;
   readonly log_file: string | null;
   readonly tail: readonly string[];
 }
 
-/** The last unexpected exit of one of its processes. */
+/** The last unexpected exit of one of the worker's processes. */
 interface LastExit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -27,13 +29,16 @@ interface LastExit {
   readonly lines: readonly string[];
 }
 
-/** State of a worker or command, as reported live by the stream `svc.local_workers`. */
+/** State of a worker or command. The stream `svc.local_workers` reports its changes live. */
 export type LocalWorkerState = Pick<
   ConfiguredWorker,
   "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "ready_at" | "next_start_at" | "last_exit"
 >;
 
-/** Merges the polled list of configured workers with their live states. Modules have no live state. */
+/**
+ * Merges the polled list of configured workers with their live states. Modules have no live state, so theirs is the
+ * polled one.
+ */
 export function withLiveStates(
   polled: readonly ConfiguredWorker[],
   states: readonly LocalWorkerState[] | undefined,
@@ -63,12 +68,15 @@ const STATE_LABELS: Readonly<Record<string, string>> = {
   stopping: t`Stopping`,
 };
 
-/** Returns the label of a state of a worker or a status of a trigger, e.g. `Crash looping` for `crash_looping`. */
+/**
+ * Returns the label for the state of a worker or the status of a trigger, for example `Crash looping` for
+ * `crash_looping`.
+ */
 export function stateText(state: string): string {
   return STATE_LABELS[state] ?? state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
 }
 
-/** Metrics of a worker, as returned by `engine::metrics::workers`. */
+/** Metrics of a worker, in the form of `engine::metrics::workers`. */
 export interface WorkerMetrics {
   readonly worker_id: string;
   readonly cpu_percent: number | null;
@@ -76,7 +84,10 @@ export interface WorkerMetrics {
   readonly heap_used_bytes: number | null;
   readonly event_loop_lag_ms: number | null;
   readonly in_flight: number;
-  /** Ended calls of the last 5 minutes, or since it connected; null without calls. Older engines do not report it. */
+  /**
+   * Calls that ended in the last 5 minutes, or since the worker connected. Null if there were none. Older engines do
+   * not report it.
+   */
   readonly calls?: WorkerCallFigures | null;
   readonly uptime_seconds: number | null;
   readonly source: "sdk" | "process" | null;
@@ -93,8 +104,8 @@ interface WorkerCallFigures {
 }
 
 /**
- * Returns the start time of a worker's process from its last sample. Rounding and clock skew could put it after the
- * worker's connection, so it is at most `connectedAtMs`.
+ * Returns the start time of a worker's process, computed from the last sample. It is at most `connectedAtMs`, because
+ * rounding and differences between clocks could make it later than that.
  */
 export function processStartMs(
   { uptime_seconds, as_of }: Pick<WorkerMetrics, "uptime_seconds" | "as_of">,
@@ -104,8 +115,8 @@ export function processStartMs(
 }
 
 /**
- * `down`: in the config file, and neither connected nor running. `running`: a command that runs; commands never
- * connect.
+ * Status of a row. `down` means that the worker is in the config file and is neither connected nor running. `running`
+ * means that a command runs; commands never connect.
  */
 export type RowStatus = "connected" | "module" | "running" | "gone" | "down";
 
@@ -113,9 +124,9 @@ export interface WorkerRow {
   readonly id: string;
   readonly name: string;
   readonly status: RowStatus;
-  /** State in the config file of a worker that is down, running, or connected but not ready, e.g. `crash_looping`. */
+  /** State of a configured worker that is down, running, or connected but not ready, for example `crash_looping`. */
   readonly state: string | undefined;
-  /** Undefined if the worker is down or a command. */
+  /** Undefined if the worker is down, and for commands. */
   readonly worker: Worker | undefined;
   readonly goneAtMs: number | undefined;
   readonly metrics: WorkerMetrics | undefined;
@@ -126,7 +137,7 @@ export interface WorkerRow {
   readonly processPeers: readonly Worker[];
 }
 
-/** Disconnected workers stay in the list for this long. */
+/** Time for which a disconnected worker stays in the list, in milliseconds. */
 const GONE_SHOWN_MS = 600_000;
 
 interface RowSources {
@@ -137,7 +148,9 @@ interface RowSources {
   readonly nowMs: number;
 }
 
-/** Returns one row for each worker that is connected, disconnected recently, or is configured but not connected. */
+/**
+ * Returns one row for each worker that is connected, or has disconnected recently, or is configured but not connected.
+ */
 export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources): readonly WorkerRow[] {
   const metricsById = new Map(metrics.map((each) => [each.worker_id, each]));
   const configuredByName = new Map(configured.map((each) => [each.name, each]));
@@ -182,8 +195,8 @@ export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources
 }
 
 /**
- * Returns a key that identifies the worker's process, or undefined if it is unknown. Modules run in the engine's
- * process.
+ * Returns a key for the process of a worker. Returns undefined if the process is not known, and for modules, because
+ * these run in the engine's process.
  */
 function processOf({ kind, pid, ip_address, os }: Worker): string | undefined {
   return pid === null || kind === "module" ? undefined : `${pid} ${ip_address} ${os}`;
@@ -235,7 +248,10 @@ export const SORT_KEYS: Readonly<Record<string, (row: WorkerRow) => Sortable>> =
   since: ({ worker }) => worker?.connected_at_ms,
 };
 
-/** Rows without a value come last in both directions. Equal rows are sorted by name, which keeps instances together. */
+/**
+ * Sorts rows. Rows without a value come last in both directions. Rows with equal values are sorted by name, so that
+ * instances of the same worker stay together.
+ */
 export function sortRows(rows: readonly WorkerRow[], key: string, dir: "asc" | "desc"): readonly WorkerRow[] {
   const valueFor = SORT_KEYS[key] ?? (({ name }: WorkerRow) => name);
   const sign = dir === "asc" ? 1 : -1;

@@ -21,7 +21,7 @@ const WorkerDetail = lazy(() => import("./worker-detail.tsx"));
 
 const route = getRouteApi("/workers/{-$workerId}");
 
-/** Ignores metrics, which change all the time. */
+/** Returns true if both rows are the same. Metrics are ignored, because they change all the time. */
 function isSameRow(a: WorkerRow, b: WorkerRow): boolean {
   return a.status === b.status && a.state === b.state && a.worker === b.worker;
 }
@@ -53,7 +53,7 @@ export default function WorkersPage(): ReactNode {
         .map(({ worker }) => worker?.runtime as string),
     ),
   ];
-  // The detail stays live while the list is paused.
+  // Details are found in the current rows, so that they stay live while the list is paused.
   const selected = rowsNow.find(({ id }) => id === workerId);
   const search = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });

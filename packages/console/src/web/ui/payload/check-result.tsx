@@ -2,7 +2,7 @@ import { CircleCheck, TriangleAlert } from "lucide-react";
 import { t } from "../../labels/translate.ts";
 import type { Check } from "../../lib/validate.ts";
 
-/** Validation result below the editor. */
+/** Result of the validation. It is shown below the editor. */
 export function CheckResult({ check }: { readonly check: Check | undefined }) {
   if (check === undefined || (check.kind === "unchecked" && check.reason === undefined)) return null;
   if (check.kind === "fits") {

@@ -19,7 +19,7 @@ export function FieldRows({ fields, ...rest }: Omit<FieldProps, "field"> & { rea
   return fields.map((field) => <FieldRow key={field.name} field={field} {...rest} path={[...rest.path, field.name]} />);
 }
 
-/** A member with its name, type, control, and a button to omit it. */
+/** A row for one member: its name, type and control, and a button that omits the member. */
 function FieldRow(props: FieldProps) {
   const { field, value, path, onChange } = props;
   const id = useId();
@@ -188,7 +188,7 @@ function firstOf(field: Field | ScalarField): JsonValue {
   return { string: "", number: 0, boolean: false, array: [], object: {}, choice: null, json: null }[field.kind];
 }
 
-/** Shows a value that the field's control cannot represent. */
+/** Shows a value that the control of the field cannot represent. */
 function OtherValue({
   value,
   onJson,

@@ -23,11 +23,11 @@ interface FieldFacts {
   readonly type: string;
   readonly description: string | undefined;
   readonly constraints: readonly string[];
-  /** Initial value when it is added. */
+  /** Value that the member has when the user adds it. */
   readonly initial: JsonValue;
 }
 
-/** One member of an object in the form. `json`: a member without a control, edited as JSON. */
+/** One member of an object in the form. A member of the kind `json` has no control and is edited as JSON. */
 export type Field = FieldFacts &
   (
     | { readonly kind: "string" | "boolean" }
@@ -39,7 +39,7 @@ export type Field = FieldFacts &
     | { readonly kind: "choice"; readonly options: readonly Option[] }
   );
 
-/** One schema of a `oneOf` or an `anyOf`. Its field has the initial value of the option. */
+/** One of the schemas in a `oneOf` or an `anyOf`. The initial value of its field is that of the option. */
 export interface Option {
   readonly title: string;
   readonly field: Field;
@@ -54,7 +54,7 @@ export type FormModel =
   | {
       readonly ok: true;
       readonly fields: readonly Field[];
-      /** Set if the whole input is a choice; there are no fields then. */
+      /** Set if the whole input is a choice between schemas. There are then no fields. */
       readonly choice?: Field;
       readonly notes: readonly string[];
     }
@@ -62,7 +62,7 @@ export type FormModel =
 
 const MAX_DEPTH = 5;
 const MAX_FIELDS = 200;
-/** Keywords that a form cannot represent. */
+/** Keywords of schemas that a form cannot represent. */
 const BEYOND = [
   "allOf",
   "anyOf",
@@ -75,10 +75,13 @@ const BEYOND = [
   "propertyNames",
 ];
 
-/** Keywords of a choice between schemas. */
+/** Keywords for a choice between schemas. */
 const CHOICES = ["oneOf", "anyOf"] as const;
 
-/** Creates the form of a schema: objects with scalars, enums, lists of scalars, choices, or such objects. */
+/**
+ * Creates the form for a schema. It may be an object with scalars, enums, lists of scalars, choices, and objects of
+ * this kind.
+ */
 export function formFor(schema: unknown): FormModel {
   const root = asSchema(schema);
   if (root === undefined) return { ok: false, reason: t`The function has no schema for a form.` };
@@ -123,7 +126,7 @@ function fieldFor(name: string, member: Schema, root: Schema, required: boolean,
     nullable: resolved?.nullable ?? false,
     type: typeName(member, root),
     description: typeof plain.description === "string" ? plain.description : undefined,
-    // The control shows the enum's options.
+    // The enum is left out, because the control shows its options.
     constraints: constraintsOf({ ...plain, enum: undefined }),
     initial: valueFor(member, root, depth + 1),
   };
@@ -147,7 +150,10 @@ function fieldFor(name: string, member: Schema, root: Schema, required: boolean,
   return json;
 }
 
-/** Returns the options of a schema with one `oneOf` or `anyOf`. Members beside it belong to each option. */
+/**
+ * Returns the options of a schema that has one `oneOf` or `anyOf`. Members of the schema itself are added to each
+ * option.
+ */
 function choiceFor(name: string, schema: Schema, root: Schema, depth: number): readonly Option[] | undefined {
   const used = BEYOND.filter((keyword) => schema[keyword] !== undefined);
   const [keyword] = used;
@@ -173,21 +179,24 @@ function choiceFor(name: string, schema: Schema, root: Schema, depth: number): r
   });
 }
 
-/** Returns the title of an option, or else its constant member, for example `kind: "card"`. */
+/** Returns the title of an option. If it has none, returns its constant member, for example `kind: "card"`. */
 function titleOf(schema: Schema): string | undefined {
   if (typeof schema.title === "string") return schema.title;
   const constant = propertiesOf(schema).find(([, member]) => Object.hasOwn(member, "const"));
   return constant === undefined ? undefined : `${constant[0]}: ${JSON.stringify(constant[1].const)}`;
 }
 
-/** Returns the option that the value fits best; undefined if it fits none. */
+/** Returns the option that matches the value best. Returns undefined if none matches. */
 export function optionOf(options: readonly Option[], value: JsonValue): Option | undefined {
   const fits = options.map((option) => ({ option, fit: fitOf(option.field, value) }));
   const best = fits.reduce((most, each) => (each.fit > most.fit ? each : most));
   return best.fit < 0 ? undefined : best.option;
 }
 
-/** Returns how many members of the value the field knows, less those that it does not know. Negative: it does not fit. */
+/**
+ * Returns how well a value matches a field: the number of members that the field knows, minus the number of members
+ * that it does not know. A negative number means that it does not match.
+ */
 function fitOf(field: Field, value: JsonValue): number {
   const isKind: boolean = {
     string: typeof value === "string",
@@ -221,7 +230,7 @@ function scalarFor(schema: Schema): ScalarField | undefined {
   return undefined;
 }
 
-/** Returns members of the value that are not in the form. They are kept unchanged. */
+/** Returns the members of the value that are not in the form. The form keeps them unchanged. */
 export function unnamedMembers(value: JsonValue, fields: readonly Field[]): readonly string[] {
   if (!isObject(value)) return [];
   const known = new Set(fields.map(({ name }) => name));
@@ -243,8 +252,8 @@ export function valueAt(value: JsonValue, path: Path): JsonValue | undefined {
 }
 
 /**
- * Returns the value with a change at the path; undefined removes it. Creates missing objects. Everything else is
- * unchanged.
+ * Returns the value after a change at the path. If `next` is undefined, the value at the path is removed. Missing
+ * objects are created. All other parts stay unchanged.
  */
 export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue | undefined): JsonValue {
   const [step, ...rest] = path;
@@ -260,7 +269,7 @@ export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue 
     return Object.fromEntries(Object.entries(members).filter(([name]) => name !== step));
   const before = Object.hasOwn(members, step) ? members[step] : undefined;
   const changed = setAt(before, rest, next);
-  // Object spread would not create a member named __proto__.
+  // `fromEntries` is used because object spread would not create a member named __proto__.
   return Object.fromEntries(
     Object.hasOwn(members, step)
       ? Object.entries(members).map(([name, item]) => [name, name === step ? changed : item])
@@ -270,7 +279,10 @@ export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue 
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Converts the text of a number field to an exact number. Invalid text stays text, so that validation reports it. */
+/**
+ * Converts the text of a number field to an exact number. An invalid text stays a text, so that the validation reports
+ * it.
+ */
 export function numberFromText(text: string): JsonValue {
   const trimmed = text.trim();
   if (!NUMBER.test(trimmed)) return text;
@@ -278,7 +290,7 @@ export function numberFromText(text: string): JsonValue {
   return String(number) === trimmed ? number : new LosslessNumber(trimmed);
 }
 
-/** Returns the text of a number field, or undefined if it cannot show the value. */
+/** Returns the text for a number field. Returns undefined if the field cannot show the value. */
 export function textOfNumber(value: JsonValue): string | undefined {
   if (typeof value === "number" || typeof value === "string") return String(value);
   return isBigNumber(value) ? value.value : undefined;

@@ -7,7 +7,7 @@ import { formFor } from "./form-model.ts";
 import { SchemaForm } from "./schema-form.tsx";
 import { useCheck } from "./use-check.ts";
 
-/** Edits a payload as JSON or as a form of its schema, with the validation result. */
+/** Editor of a payload, as JSON or as a form for its schema. It shows the result of the validation. */
 export function PayloadEditor({
   label,
   text,
@@ -26,7 +26,8 @@ export function PayloadEditor({
 }) {
   const model = useMemo(() => formFor(schema), [schema]);
   const [chosen, setView] = useState<"form" | "json">();
-  // The form names the schemas to choose from, which the JSON does not show.
+  // If the payload is a choice between schemas, the form is shown first, because it names the schemas and the JSON does
+  // not.
   const view = chosen ?? (model.ok && model.choice !== undefined ? "form" : "json");
   const check = useCheck(text, schema);
   return (
@@ -56,7 +57,7 @@ export function PayloadEditor({
           className="max-h-[45vh] min-h-24"
         />
       )}
-      {/* The space is reserved, so that the buttons below do not move when the result appears. */}
+      {/* The space is always reserved, so that the buttons below do not move when the result appears. */}
       <div className="flex min-h-6 items-start">
         <CheckResult check={check} />
       </div>

@@ -10,7 +10,7 @@ export function showsInControl(field: ScalarField, value: JsonValue): boolean {
   return field.options.some((option) => formatJson(option, 0) === formatJson(value, 0));
 }
 
-/** Control of one scalar. Numbers are exact; invalid input is kept as text, so that validation reports it. */
+/** Control of one scalar. Numbers are exact. Invalid input stays a text, so that the validation reports it. */
 export function ScalarControl({
   id,
   field,

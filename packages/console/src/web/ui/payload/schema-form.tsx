@@ -15,8 +15,8 @@ function read(text: string): { readonly value: JsonValue } | { readonly problem:
 }
 
 /**
- * Edits the input as a form of its schema. It shares the text with the editor; parts that the form does not show are
- * unchanged.
+ * Edits the input as a form for its schema. The form and the JSON editor edit the same text. Parts that the form does
+ * not show stay unchanged.
  */
 export function SchemaForm({
   model,

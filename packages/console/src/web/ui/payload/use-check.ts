@@ -3,7 +3,7 @@ import { type Check, checkPayload } from "../../lib/validate.ts";
 
 const WAIT_MS = 200;
 
-/** Validates the text shortly after the user stops typing. Undefined until then. */
+/** Validates the text shortly after the user has stopped typing. Returns undefined until then. */
 export function useCheck(text: string, schema: unknown): Check | undefined {
   const [found, setFound] = useState<{ readonly text: string; readonly schema: unknown; readonly check: Check }>();
   useEffect(() => {

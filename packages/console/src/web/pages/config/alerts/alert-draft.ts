@@ -1,7 +1,7 @@
 import { t } from "../../../labels/translate.ts";
 import type { Alert } from "./use-alerts.ts";
 
-/** Contents of the alert form, as typed. */
+/** Contents of the alert form, as the user typed them. */
 export interface AlertDraft {
   readonly name: string;
   readonly metric: string;
@@ -11,9 +11,12 @@ export interface AlertDraft {
   readonly forSeconds: string;
   readonly cooldownSeconds: string;
   readonly rate: boolean;
-  /** One `name=value` per line. */
+  /** Labels, one `name=value` per line. */
   readonly labels: string;
-  /** `keep` leaves the action unchanged. The engine masks the URL of a webhook, so the form cannot prefill it. */
+  /**
+   * `keep` means that the action stays unchanged. It is needed because the engine masks the URL of a webhook, so the
+   * form cannot show it.
+   */
   readonly action: "log" | "webhook" | "function" | "keep";
   readonly target: string;
 }

@@ -15,7 +15,7 @@ import { type Alert, useAlertChange, useMetricNames } from "./use-alerts.ts";
 
 const FIELD = "h-8 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
 
-/** Form that creates an alert, or edits `alert` if there is one. */
+/** Form for an alert. If `alert` is given, the form edits it. Otherwise it creates an alert. */
 export function AlertForm({
   alert,
   refusal,

@@ -62,7 +62,10 @@ export interface AlertChange {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Mutation that changes an alert. It settles after the list is loaded again, so that the page shows the new state. */
+/**
+ * Returns a mutation that changes an alert. It ends when the list was loaded again, so that the page shows the new
+ * state.
+ */
 export function useAlertChange() {
   const queries = useQueryClient();
   return useMutation({

@@ -2,7 +2,9 @@ import { GAP, NODE, type Point, type Positions } from "./positions.ts";
 
 export type Alignment = "left" | "top" | "across" | "down";
 
-/** Returns the positions with these nodes aligned in a column or row, or distributed evenly. They do not overlap. */
+/**
+ * Returns the positions after these nodes were aligned in a column or row, or distributed evenly. Nodes do not overlap.
+ */
 export function aligned(positions: Positions, ids: readonly string[], how: Alignment): Positions {
   const points = ids.flatMap((id) => {
     const point = positions.get(id);
@@ -21,7 +23,7 @@ export function aligned(positions: Positions, ids: readonly string[], how: Align
     if (how === "across") next.set(id, { x: first.x + at * even, y });
     else if (how === "down") next.set(id, { x, y: first.y + at * even });
     else {
-      // Moves a node that would overlap the one before it.
+      // A node that would overlap the one before it is moved on.
       before = Math.max(how === "left" ? y : x, before + least);
       next.set(id, how === "left" ? { x: edge, y: before } : { x: before, y: edge });
     }

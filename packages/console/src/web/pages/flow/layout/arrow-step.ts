@@ -2,8 +2,8 @@ import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Point, type Positions } from "./positions.ts";
 
 /**
- * Returns the node that gets the focus after an arrow key, or undefined if there is none. Keys along the direction of the
- * layout follow edges. The other two keys move to the nearest node of the same rank.
+ * Returns the node that gets the focus after an arrow key; undefined if there is none. Two of the keys run along the
+ * direction of the layout, and follow edges. The other two move to the nearest node of the same rank.
  */
 export function stepFrom(
   graph: Graph,

@@ -9,8 +9,8 @@ export const NODE = { width: 220, height: 52 } as const;
 export const GAP = 16;
 
 /**
- * Returns a position for each node. Nodes with a saved position keep it. A new node is put beside a neighbour, as in
- * the automatic layout, and moved down until it overlaps no other node.
+ * Returns a position for each node. Nodes that have a saved position keep it. A new node is placed beside a neighbour,
+ * as in the automatic layout. It is then moved down until it overlaps no other node.
  */
 export function placeNodes(
   ids: readonly string[],
@@ -46,7 +46,7 @@ export function placeNodes(
 
 function withoutOverlap(wanted: Point, taken: readonly Point[]): Point {
   let { y } = wanted;
-  // Each step moves below one overlapped node, so there are at most as many steps as nodes.
+  // Each step moves the node below one node that it overlaps. So the number of steps is at most the number of nodes.
   for (const _ of taken) {
     const covered = taken.find(
       (other) => Math.abs(other.x - wanted.x) < NODE.width + GAP && Math.abs(other.y - y) < NODE.height + GAP,

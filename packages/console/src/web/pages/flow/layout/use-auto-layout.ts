@@ -4,7 +4,8 @@ import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Positions } from "./positions.ts";
 
 /**
- * Automatic layout, computed in a web worker; undefined until it is ready. Changed figures do not trigger a new layout.
+ * Returns the automatic layout, which a web worker computes. It is undefined until it is ready. Changed figures do not
+ * cause a new layout.
  */
 export function useAutoLayout(
   graph: Graph,
@@ -30,6 +31,6 @@ export function useAutoLayout(
     worker.postMessage(request);
     return () => worker.terminate();
   }, [shape]);
-  // The layout of an earlier graph must not be used: nodes keep the position that they get first.
+  // The layout of an earlier graph must not be used, because nodes keep the first position that they get.
   return layout?.shape === shape ? layout : undefined;
 }

@@ -5,13 +5,16 @@ import { useAutoLayout } from "./use-auto-layout.ts";
 import { type SavedLayout, useSavedLayout } from "./use-saved-layout.ts";
 
 export interface NodePositions {
-  /** Undefined until both the automatic and the saved layout are loaded. */
+  /** Undefined until both the automatic and the saved layout are available. */
   readonly positions: Positions | undefined;
   readonly layout: SavedLayout;
   readonly move: (positions: Positions) => void;
 }
 
-/** Positions of the nodes: saved, moved by the user, or from the automatic layout. New nodes do not move others. */
+/**
+ * Returns the positions of the nodes. They come from the saved layout, from moves by the user, or from the automatic
+ * layout. New nodes do not move existing ones.
+ */
 export function useNodePositions(
   graph: Graph,
   flow: string,
@@ -22,7 +25,7 @@ export function useNodePositions(
   const layout = useSavedLayout(flow, refusal);
   const auto = useAutoLayout(graph, direction);
   const [positions, setPositions] = useState<Positions>();
-  /** All positions so far, also of nodes that do not exist now. */
+  /** All positions so far. It includes nodes that do not exist now. */
   const known = useRef<Positions>(new Map());
   const { loaded, save } = layout;
   useEffect(() => {
@@ -38,7 +41,7 @@ export function useNodePositions(
       auto.positions,
       known.current,
     );
-    // A node that disappears gets its position again when it comes back.
+    // If a node disappears and appears again later, it gets its earlier position.
     known.current = new Map([...known.current, ...next]);
     setPositions(next);
   }, [auto, loaded, isComplete]);

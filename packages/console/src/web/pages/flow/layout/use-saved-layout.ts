@@ -3,7 +3,7 @@ import { ApiFailure, call } from "../../../lib/api.ts";
 import { type Positions, readPositions, writePositions } from "./positions.ts";
 
 const SCOPE = "__console";
-/** Delay between the last move and the save. */
+/** Time between the last move and the save, in milliseconds. */
 const SAVE_DELAY_MS = 500;
 
 interface Entry {
@@ -13,22 +13,22 @@ interface Entry {
 
 export type SaveState =
   | { readonly kind: "loading" }
-  /** `atMs`: time of the last save; undefined if there is none. */
+  /** `atMs` is the time of the last save. Undefined if there was none. */
   | { readonly kind: "saved"; readonly atMs: number | undefined }
   | { readonly kind: "waiting" | "saving" }
-  /** Another browser saved this layout since it was loaded. */
+  /** Another browser has saved this layout since it was loaded here. */
   | { readonly kind: "conflict" }
   | { readonly kind: "load-failed"; readonly error: Error }
   | { readonly kind: "save-failed"; readonly error: Error }
-  /** Saving is not allowed now, for this reason. The layout is saved as soon as it is allowed. */
+  /** Saving is not allowed now; `reason` says why. The layout is saved as soon as saving is allowed. */
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface SavedLayout {
-  /** Layout as loaded; undefined until then. Each load sets a new object. */
+  /** The saved layout. Undefined until it is loaded. Each load sets a new object. */
   readonly loaded: Positions | undefined;
   readonly state: SaveState;
   readonly save: (positions: Positions) => void;
-  /** Overwrites the saved layout after a conflict, or retries what failed. */
+  /** Overwrites the saved layout after a conflict. After a failure, tries again. */
   readonly saveAnyway: () => void;
   /** Loads the saved layout and drops unsaved moves. */
   readonly reload: () => void;
@@ -36,7 +36,7 @@ export interface SavedLayout {
   readonly reset: () => Promise<void>;
 }
 
-/** State of one flow's layout, from one load to the next. */
+/** State of the layout of one flow. Each load begins a new session. */
 interface Session {
   readonly key: string;
   /** Version of the saved layout; 0 if there is none. */
@@ -49,8 +49,9 @@ interface Session {
 }
 
 /**
- * Saves pending positions, one save at a time. Each save names the version that it replaces, so that two browsers do
- * not overwrite each other's layout. Concurrent saves of one browser would look like such a conflict.
+ * Saves the pending positions. Each save contains the version that it replaces, so that two browsers do not overwrite
+ * each other's layout. Only one save runs at a time, because two concurrent saves of this browser would look like a
+ * conflict.
  */
 async function write(session: Session): Promise<void> {
   clearTimeout(session.timer);
@@ -85,14 +86,16 @@ async function write(session: Session): Promise<void> {
   }
 }
 
-/** Layout of one flow, stored in the engine's state. It is saved half a second after the last move. */
+/**
+ * Returns the layout of one flow, which is stored in the engine's state. It is saved half a second after the last move.
+ */
 export function useSavedLayout(flow: string, refusal: string | undefined): SavedLayout {
   const key = `flow:${flow}`;
   const [loaded, setLoaded] = useState<Positions>();
   const [state, setState] = useState<SaveState>({ kind: "loading" });
   const [loads, setLoads] = useState(0);
   const current = useRef<Session>(undefined);
-  /** A new object triggers a load. */
+  /** A new object causes a load. */
   const request = useMemo(() => ({ key, loads }), [key, loads]);
   useEffect(() => {
     const abort = new AbortController();
@@ -124,7 +127,7 @@ export function useSavedLayout(flow: string, refusal: string | undefined): Saved
     );
     return () => {
       abort.abort();
-      // Saves a move that the user made just before leaving the page.
+      // If the user moved a node just before leaving the page, the move is saved now.
       if (session.timer !== undefined) void write(session);
     };
   }, [request]);
@@ -158,7 +161,7 @@ export function useSavedLayout(flow: string, refusal: string | undefined): Saved
     ...{ loaded, state, save, reload },
     saveAnyway: () => {
       const session = current.current;
-      // The failed operation was a reset, not a save.
+      // If there are no pending positions, it was a reset that failed, and not a save.
       if (session?.pending === undefined) {
         reload();
         return;

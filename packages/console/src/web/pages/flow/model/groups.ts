@@ -2,20 +2,23 @@ import { plural } from "../../../labels/translate.ts";
 import type { Graph, GraphEdge, GraphNode } from "../../../model/flow-graph.ts";
 import { prefixOf } from "../../../model/functions.ts";
 
-/** Functions of one worker, or with one prefix, that can be collapsed to one node. */
+/** A group of functions that can be collapsed into one node: those of one worker, or those with the same prefix. */
 export interface FlowGroup {
-  /** As in the URL: a prefix, or `worker:` and the name of a worker. */
+  /** Key in the address: a prefix, or `worker:` and the name of a worker. */
   readonly key: string;
   readonly by: "worker" | "prefix";
   readonly name: string;
   readonly count: number;
 }
 
-/** A graph with more nodes is not legible as a whole, so its workers are collapsed at first. */
+/**
+ * Maximum number of nodes that are legible at once. In a larger graph, the functions of each worker are collapsed at
+ * first.
+ */
 const MAX_OPEN_NODES = 40;
 const WORKER = "worker:";
 
-/** Returns the groups of several functions: those of workers, then those of prefixes, sorted by name. */
+/** Returns the groups with more than one function: first those by worker, then those by prefix, each sorted by name. */
 export function groupsOf(graph: Graph): readonly FlowGroup[] {
   const counts = new Map<string, number>();
   for (const node of graph.nodes) for (const key of keysOf(node)) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -24,7 +27,7 @@ export function groupsOf(graph: Graph): readonly FlowGroup[] {
     .sort((a, b) => (a.by === b.by ? (a.name < b.name ? -1 : 1) : a.by === "worker" ? -1 : 1));
 }
 
-/** Returns the groups that are collapsed until the user chooses others. `focus`: a node that stays visible. */
+/** Returns the groups that are collapsed until the user chooses. `focus` is a node that must stay visible. */
 export function closedByDefault(
   graph: Graph,
   groups: readonly FlowGroup[],
@@ -42,7 +45,7 @@ function partsOf(key: string): Pick<FlowGroup, "by" | "name"> {
   return key.startsWith(WORKER) ? { by: "worker", name: key.slice(WORKER.length) } : { by: "prefix", name: key };
 }
 
-/** Returns the groups of a function. Other nodes have none. */
+/** Returns the keys of a function's groups. Other nodes have no groups. */
 function keysOf({ kind, label, worker }: GraphNode): readonly string[] {
   if (kind !== "function") return [];
   return [...(worker === undefined ? [] : [WORKER + worker]), ...(prefixOf(label) === "" ? [] : [prefixOf(label)])];
@@ -59,8 +62,8 @@ export function groupNode(key: string): string {
 }
 
 /**
- * Returns the graph with each of these groups collapsed into one node with the edges and summed figures of its
- * functions. The node contains the triggers of only these functions too.
+ * Returns the graph with each of the given groups collapsed into one node. This node has the edges of its functions and
+ * the sums of their figures. It also contains the triggers that belong to these functions only.
  */
 export function collapsed(graph: Graph, closed: readonly string[] | undefined): Graph {
   const keys = new Set(closed);
@@ -95,7 +98,7 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
   };
   for (const edge of graph.edges) {
     const [from, to] = [endOf(edge.from), endOf(edge.to)];
-    // Leaves out calls between functions of the same group.
+    // Calls between functions of the same group are left out.
     if (from === to && keyOf.has(edge.from)) continue;
     const key = `${edge.kind}\n${from}\n${to}`;
     const before = edges.get(key);

@@ -1,7 +1,7 @@
 import { t } from "../../../labels/translate.ts";
 import type { Graph, GraphNode } from "../../../model/flow-graph.ts";
 
-/** Layers that can be shown besides functions. `calls`: edges seen in traces. */
+/** Layers that can be shown besides functions. The layer `calls` has the edges that were seen in traces. */
 export const LAYERS = ["triggers", "state", "streams", "queues", "events", "calls"] as const;
 export type Layer = (typeof LAYERS)[number];
 

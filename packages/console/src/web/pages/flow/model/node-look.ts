@@ -4,7 +4,7 @@ import { type GraphNode, NOW_SECONDS } from "../../../model/flow-graph.ts";
 import { isCalled, KIND_NAMES } from "../../../model/node-kinds.ts";
 
 export interface NodeLook {
-  /** The colour of the node's worker. */
+  /** Colour of the worker that the node belongs to. */
   readonly color: string | undefined;
   readonly about: string;
   readonly subtitle: string;
@@ -32,7 +32,7 @@ function subtitle(node: GraphNode): string {
   if (!isCalled(node)) return KIND_NAMES[node.kind];
   const functions = node.members?.filter(({ kind }) => kind === "function").length;
   const failed = node.errors > 0 ? t`, ${node.errors} failed` : "";
-  // A group has no room for all three.
+  // A group has no room for a third text.
   if (functions !== undefined && failed !== "") return t`${functions} functions${failed}`;
   const what = functions === undefined ? "" : t`${functions} functions, `;
   return node.now.calls > 0

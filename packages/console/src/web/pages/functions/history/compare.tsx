@@ -97,7 +97,7 @@ function Differences({
   );
 }
 
-/** Returns what a call ended with: its error, or else its output. */
+/** Returns the outcome of a call: its error if it failed, otherwise its output. */
 function outcomeIn({ error, output }: InvocationDetail): Preview | null {
   if (error == null) return output;
   const { code, message, details } = error;

@@ -55,7 +55,7 @@ const columns: readonly Column<InvocationListing>[] = [
   },
 ];
 
-/** Stored invocations of the function from all sources. */
+/** Stored invocations of the function, from all sources of calls. */
 export default function HistoryTab({
   functionId,
   search,

@@ -21,7 +21,7 @@ import { INVOCATION_TONES, type InvocationDetail, type Preview, useInvocation } 
 export function InvocationPane(props: {
   readonly invocationId: string;
   readonly functionId: string;
-  /** The call that this one replayed; the comparison with it is open at first. */
+  /** Id of the call that this one replayed. If it is given, the comparison of both calls is open at first. */
   readonly originalId: string | undefined;
   readonly previousId: string | undefined;
   /** Called after the input is loaded into the editor. */
@@ -161,7 +161,10 @@ function Facts({
   );
 }
 
-/** Buttons that replay the call, with or without edits. An input that was stored only in part cannot be sent again. */
+/**
+ * Buttons that replay the call, with or without changes to its input. If only a part of the input was stored, the call
+ * cannot be replayed.
+ */
 function ReplayActions({
   functionId,
   invocationId,

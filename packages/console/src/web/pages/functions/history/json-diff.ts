@@ -1,10 +1,10 @@
 import { formatJson, isBigNumber, type JsonValue } from "../../../lib/json.ts";
 
 export interface Difference {
-  /** For example `$.items[2].name`. */
+  /** Path of the member, for example `$.items[2].name`. */
   readonly path: string;
   readonly kind: "added" | "removed" | "changed";
-  /** As JSON. */
+  /** Value as JSON. */
   readonly before?: string;
   readonly after?: string;
 }

@@ -5,7 +5,7 @@ import { useLiveState } from "../../../lib/use-live.ts";
 import type { Tone } from "../../../ui/badge.tsx";
 
 export interface Preview {
-  /** JSON; only its beginning if `truncated`. */
+  /** JSON text. If `truncated` is set, only its beginning. */
   readonly json: string;
   readonly truncated: boolean;
 }
@@ -37,7 +37,7 @@ interface Page {
   readonly invocations: readonly InvocationListing[];
   readonly cursor: string | null;
   readonly total: number;
-  /** There are more: calls on disk are counted when they are listed. */
+  /** True if there are more: calls on disk are counted only when they are listed. */
   readonly total_is_lower_bound?: true;
 }
 

@@ -14,7 +14,10 @@ interface LogLine {
 }
 
 const MAX_LINES = 50;
-/** Log lines of workers arrive shortly after the result, so the lines are loaded several times. */
+/**
+ * Interval of reloads, in milliseconds. Lines are loaded several times, because log lines of workers arrive shortly
+ * after the result.
+ */
 const REFETCH_MS = 1_000;
 const MAX_FETCHES = 3;
 

@@ -2,36 +2,39 @@ import { useSyncExternalStore } from "react";
 import { ApiFailure, type InvokeAnswer, invoke } from "../../../lib/api.ts";
 import { type Draft, EMPTY_DRAFT, invokeBody } from "./request.ts";
 
-/** One call made from the page. It stays with its function when another one is selected. */
+/** A call that was made on this page. It stays with its function when the user selects another function. */
 export interface Run {
   readonly draft: Draft;
-  /** Invocation whose input it sent again. */
+  /** Id of the invocation whose input was sent again. */
   readonly replayOf: string | undefined;
   readonly startedAtMs: number;
   readonly state: "running" | "answered" | "cancelled" | "failed";
   readonly durationMs: number | undefined;
   readonly answer: InvokeAnswer | undefined;
-  /** Why there is no response. */
+  /** Reason why there is no response. */
   readonly failure: Error | undefined;
 }
 
 interface Session {
   readonly draft: Draft;
-  /** Whether the user typed an input. The schema's proposal then no longer replaces it. */
+  /** True if the user has typed an input. It is then no longer replaced by the schema's proposal. */
   readonly isTyped: boolean;
-  /** Invocation whose input was loaded for the next run. */
+  /** Id of the invocation whose input was loaded for the next run. */
   readonly replayOf: string | undefined;
   readonly run: Run | undefined;
 }
 
 const EMPTY_SESSION: Session = { draft: EMPTY_DRAFT, isTyped: false, replayOf: undefined, run: undefined };
-/** Maximum number of sessions. The least recently changed one without a call in flight is evicted. */
+/**
+ * Maximum number of sessions. If there are more, the least recently changed session without a call in flight is
+ * evicted.
+ */
 const MAX_SESSIONS = 50;
 
 /** Sends a body and resolves with the response. */
 type Send = (body: string, signal: AbortSignal) => Promise<InvokeAnswer>;
 
-/** The typed input and the last call of each function, while the page is open. */
+/** For each function, the input that was typed and the last call. They are stored while the page is open. */
 export class InvokeStore {
   readonly #send: Send;
   readonly #sessions = new Map<string, Session>();
@@ -51,7 +54,7 @@ export class InvokeStore {
     };
   };
 
-  /** Sets the schema's proposal as input, unless the user typed one. */
+  /** Sets the schema's proposal as the input, unless the user has typed one. */
   seed(functionId: string, payload: string): void {
     const session = this.get(functionId);
     if (!session.isTyped && session.draft.payload !== payload)
@@ -102,7 +105,7 @@ export class InvokeStore {
   }
 
   #setRun(functionId: string, run: Run): void {
-    // Only the first run after `load` is a replay.
+    // `replayOf` is removed, because only the first run after `load` is a replay.
     this.#set(functionId, { ...this.get(functionId), run, replayOf: undefined });
   }
 

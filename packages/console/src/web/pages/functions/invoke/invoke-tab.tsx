@@ -32,7 +32,7 @@ export default function InvokeTab({
   readonly onReplayLoaded: () => void;
 }) {
   const { draft, run } = useInvokeSession(functionId);
-  // The engine may accept an input that does not match the schema, so "Send anyway" sends it.
+  // The page rejects an input that does not match the schema. The engine may accept it, so "Send anyway" sends it.
   const [refused, setRefused] = useState<{ readonly text: string; readonly canSendAnyway: boolean }>();
   const proposal = useMemo(() => prefill(schema), [schema]);
   useEffect(() => invocations.seed(functionId, proposal), [functionId, proposal]);

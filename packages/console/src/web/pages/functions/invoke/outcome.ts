@@ -18,8 +18,8 @@ export interface CallFailure {
 }
 
 /**
- * Returns the outcome of a call. The HTTP status decides whether the call succeeded, because results such as 0, false,
- * null and "" are valid.
+ * Returns the outcome of a call. Only the HTTP status says whether the call succeeded. The result does not, because 0,
+ * false, null and "" are valid results.
  */
 export function outcomeOf(run: Run): Outcome {
   if (run.state === "running") return { kind: "running", title: t`Running` };
@@ -61,7 +61,7 @@ function failureIn(text: string, status: number): CallFailure {
       stack: typeof stack === "string" ? stack : undefined,
     };
   } catch {
-    // The response is not from the engine, but e.g. from a proxy.
+    // The response does not come from the engine, but for example from a proxy.
     return { code: `HTTP ${status}`, message: text.slice(0, 2_000), details: undefined, stack: undefined };
   }
 }

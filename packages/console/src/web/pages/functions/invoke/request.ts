@@ -3,14 +3,14 @@ import { parseJson } from "../../../lib/json.ts";
 
 export type Mode = "sync" | "void" | "enqueue";
 
-/** Contents of the editor for one function, as typed. */
+/** Contents of the editor for a function, as the user typed them. */
 export interface Draft {
-  /** JSON. */
+  /** Payload as JSON text. */
   readonly payload: string;
   readonly mode: Mode;
   readonly timeoutMs: string;
   readonly queue: string;
-  /** JSON; empty for none. */
+  /** Metadata as JSON text. Empty if there is none. */
   readonly metadata: string;
 }
 
@@ -19,7 +19,7 @@ const MAX_TIMEOUT_MS = 86_400_000;
 
 export const EMPTY_DRAFT: Draft = { payload: "{}", mode: "sync", timeoutMs: "", queue: "default", metadata: "" };
 
-/** Returns why the draft cannot be sent; undefined if it can. */
+/** Returns why the draft cannot be sent. Returns undefined if it can. */
 export function draftProblem({ payload, timeoutMs, mode, queue, metadata }: Draft): string | undefined {
   const payloadProblem = jsonProblem(payload);
   if (payloadProblem !== undefined) return t`The payload is not JSON: ${payloadProblem}`;
@@ -32,7 +32,8 @@ export function draftProblem({ payload, timeoutMs, mode, queue, metadata }: Draf
 }
 
 function jsonProblem(text: string): string | undefined {
-  // The engine uses JSON.parse, which accepts more than the console's parser, for example duplicate names.
+  // JSON.parse is used because the engine uses it too. It accepts more than the console's own parser, for example
+  // duplicate names.
   try {
     JSON.parse(text);
     return undefined;
@@ -46,7 +47,10 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** Returns the body of `POST /_console/invoke`. The payload is inserted as typed, so numbers keep all digits. */
+/**
+ * Returns the body of `POST /_console/invoke`. The payload is inserted as it was typed, so that numbers keep all their
+ * digits.
+ */
 export function invokeBody(functionId: string, { payload, mode, timeoutMs, queue, metadata }: Draft): string {
   const members = [`"function_id":${JSON.stringify(functionId)}`, `"payload":${payload.trim()}`];
   if (mode !== "sync") members.push(`"mode":${JSON.stringify(mode)}`);

@@ -4,20 +4,20 @@ import { quotedWord } from "../../../lib/shell-word.ts";
 import { type Draft, invokeBody } from "./request.ts";
 
 export interface Addresses {
-  /** For example `http://127.0.0.1:3111`. */
+  /** Address for HTTP, for example `http://127.0.0.1:3111`. */
   readonly http: string;
-  /** For example `ws://127.0.0.1:49134`. */
+  /** Address of the bridge, for example `ws://127.0.0.1:49134`. */
   readonly bridge: string;
 }
 
 export interface Snippet {
   readonly name: "curl" | "CLI" | "TypeScript" | "Python";
   readonly text: string;
-  /** How the snippet differs from the call. */
+  /** Text that says how the snippet differs from the call. */
   readonly note?: string;
 }
 
-/** Returns commands and programs that make the same call. The draft must be valid. */
+/** Returns commands and programs that make the same call as the draft. The draft must be valid. */
 export function snippets(functionId: string, draft: Draft, addresses: Addresses): readonly Snippet[] {
   return [
     curl(functionId, draft, addresses),
@@ -60,7 +60,8 @@ function typescript(functionId: string, draft: Draft, { bridge }: Addresses): Sn
   const payload = parseJson(draft.payload);
   const isExact = draft.mode !== "sync" || survivesJavaScript(payload);
   const method = isExact ? METHODS.typescript[draft.mode] : "callJson";
-  // JSON is a valid JavaScript literal of the same value, except for __proto__ members and numbers beyond a double.
+  // JSON is also a JavaScript literal with the same value, with two exceptions: members named __proto__, and numbers
+  // that a double cannot hold.
   const value = isExact ? formatJson(payload) : JSON.stringify(draft.payload.trim());
   const members = [
     `function_id: ${JSON.stringify(functionId)}`,

@@ -2,7 +2,7 @@ import { t } from "../../../labels/translate.ts";
 import { hasName, type Named, type SavedKind } from "../../../lib/saved-items.ts";
 import type { Draft } from "./request.ts";
 
-/** A named draft in the engine's state. */
+/** A draft that was saved under a name, in the engine's state. */
 export interface Template extends Named {
   readonly draft: Draft;
   readonly saved_at_ms: number;
@@ -10,7 +10,7 @@ export interface Template extends Named {
 
 const MAX_TEMPLATES = 200;
 
-/** Returns where the templates of a function are stored. */
+/** Returns the place in the state at which the templates of a function are stored. */
 export function templatesOf(functionId: string): SavedKind<Template> {
   return { prefix: `template/${encodeURIComponent(functionId)}/`, most: MAX_TEMPLATES, isItem: isTemplate };
 }

@@ -14,7 +14,7 @@ import { invocations } from "./invoke-store.ts";
 import type { Draft } from "./request.ts";
 import { readTemplates, type Template, templatesOf } from "./template.ts";
 
-/** Saved inputs, shared by all users of this engine. */
+/** Inputs that were saved. All users of this engine see them. */
 export function Templates({
   functionId,
   draft,

@@ -8,7 +8,7 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Ago } from "../../../ui/time.tsx";
 import { shortId, TraceDuration, TraceStatusBadge } from "../list/trace-columns.tsx";
 
-/** Selects the trace to compare with: one with the same name, or any trace by its ID. */
+/** Dialog that selects the trace to compare with. It may be one with the same name, or any trace by its id. */
 export function CompareDialog({
   traceId,
   name,

@@ -5,7 +5,7 @@ import { shareOf, type ViewWindow } from "./time-window.ts";
 
 /** Height of a lane, in pixels. */
 export const LANE = 22;
-/** Minimum width of a frame with text, in pixels. */
+/** Minimum width of a frame that shows its text, in pixels. */
 const MIN_TEXT_WIDTH = 36;
 
 export type FlameColors = "service" | "status" | "self";
@@ -27,7 +27,8 @@ interface FlameDrawing {
 }
 
 /**
- * Draws the visible frames. The colours are translucent over the surface, so that the text is readable in both themes.
+ * Draws the visible frames. Their colours are translucent, so that the text is readable in the light and the dark
+ * theme.
  */
 export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): void {
   const { width, height, top, frames, tokens } = drawing;
@@ -114,7 +115,7 @@ function tokenOf({ node }: Frame, { colors }: FlameDrawing): string {
   return serviceToken(node.service);
 }
 
-/** Limits the frames, since a call with 100,000 spread arguments overflows the stack. */
+/** Returns at most 20,000 frames, because a call with 100,000 spread arguments would overflow the stack. */
 function sampled(frames: readonly Frame[]): readonly Frame[] {
   return frames.length <= 20_000 ? frames : frames.slice(0, 20_000);
 }

@@ -7,7 +7,9 @@ import { maskedSpan } from "../model/masked-span.ts";
 import { otlpOf } from "../model/trace-text.ts";
 import { fetchWholeTrace } from "./read-spans.ts";
 
-/** Exports the whole trace as an OTLP file for any OpenTelemetry collector, with secrets masked. */
+/**
+ * Button that exports the whole trace as an OTLP file, which any OpenTelemetry collector accepts. Secrets are masked.
+ */
 export function ExportTrace({ traceId }: { readonly traceId: string }) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();

@@ -14,7 +14,10 @@ import { useTokens } from "./use-tokens.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 
-/** Stacks spans below their parents, with widths by duration. The arrow keys move between spans, Enter opens one. */
+/**
+ * Flame graph: each span is below its parent, and its width is its duration. The arrow keys move between spans; Enter
+ * opens a span.
+ */
 export default function FlameGraph({
   forest,
   nowMs,

@@ -2,10 +2,13 @@ import { type KeyboardEvent, useId } from "react";
 import { t } from "../../../labels/translate.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 
-/** Maximum number of ancestors, children, and siblings on each side of the active span, that the tree contains. */
+/** Maximum number of ancestors, of children, and of siblings on each side of the active span that the tree contains. */
 const AROUND = 15;
 
-/** Accessible copy of the canvas for screen readers: the active span with its ancestors, siblings and children. */
+/**
+ * Copy of the flame graph for screen readers, which cannot read a canvas. It contains the active span with its
+ * ancestors, siblings and children.
+ */
 export function FlameTree({
   forest,
   active,

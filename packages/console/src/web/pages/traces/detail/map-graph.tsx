@@ -22,7 +22,7 @@ import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
 const WIDTH = 190;
 const HEIGHT = 58;
 
-/** Gives the buttons the page's colours. */
+/** Styles that give the buttons the colours of the page. */
 const CONTROLS = {
   "--xy-controls-button-background-color": "var(--surface)",
   "--xy-controls-button-background-color-hover": "var(--hover)",
@@ -34,7 +34,7 @@ const CONTROLS = {
 type ServiceNode = Node<{ readonly service: GraphNode; readonly color: string }, "service">;
 const nodeTypes = { service: ServiceBox };
 
-/** The map as a graph. Tab moves between nodes, Enter shows their spans. */
+/** The map as a graph. Tab moves between nodes. Enter shows the spans of a node. */
 export default function MapGraph({
   graph,
   labels,
@@ -136,13 +136,14 @@ function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
   );
 }
 
-/** Computes the layout in a worker, so that a large graph does not block the page. */
+/** Returns the layout. A web worker computes it, so that a large graph does not block the page. */
 function useLayout(graph: {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }): LayoutAnswer | undefined {
   const [positions, setPositions] = useState<LayoutAnswer>();
-  // A growing trace changes its counts all the time; the layout depends only on its services and edges.
+  // The layout depends only on services and edges. Counts are left out, because in a growing trace they change all the
+  // time.
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
   useEffect(() => {
     const [ids, edges] = JSON.parse(shape) as [string[], [string, string][]];

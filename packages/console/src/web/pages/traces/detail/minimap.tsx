@@ -8,8 +8,8 @@ import { useTokens } from "./use-tokens.ts";
 const HEIGHT = 36;
 
 /**
- * Shows the whole trace and the visible range. Dragging selects another range. The zoom buttons do this for keyboard
- * users.
+ * Shows the whole trace, with the visible range marked. Dragging selects another range. For keyboard users, the zoom
+ * buttons do the same.
  */
 export function Minimap({
   forest,

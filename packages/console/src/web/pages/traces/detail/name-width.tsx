@@ -4,7 +4,10 @@ import { t } from "../../../labels/translate.ts";
 const MIN_PERCENT = 15;
 const MAX_PERCENT = 75;
 
-/** Separator between names and bars, moved by dragging or by the arrow keys. `percent`: width of the names. */
+/**
+ * Separator between the names and the bars. It is moved by dragging or by the arrow keys. `percent` is the width of the
+ * names.
+ */
 export function NameWidth({
   percent,
   onChange,

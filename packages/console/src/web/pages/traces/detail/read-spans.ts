@@ -1,14 +1,14 @@
 import { ApiFailure, call } from "../../../lib/api.ts";
 import type { MergedFrom, StoredSpan } from "../../../model/trace-types.ts";
 
-/** Page sizes, in spans. The first page is small, so that the first spans appear quickly. */
+/** Number of spans on the first page. It is small, so that the first spans appear quickly. */
 const FIRST_PAGE = 1_000;
 const PAGE = { full: 2_000, lean: 10_000, ids: 10_000 } as const;
 
 interface SpansQuery {
   readonly traceId: string;
   readonly detail: keyof typeof PAGE;
-  /** Returns only the spans that contain every word, also in attributes. */
+  /** If it is set, only spans that contain each of its words are returned. Attributes are searched too. */
   readonly text?: string;
 }
 
@@ -26,7 +26,7 @@ export async function* spanPages<Span>(query: SpansQuery, signal?: AbortSignal):
     const page: SpansPage<Span> & { readonly limit: number } = await fetchPage<Span>(query, cursor, limit, signal);
     yield page;
     cursor = page.cursor;
-    // Once a page had to be smaller because of large attributes, the next ones are too.
+    // If a page had to be smaller because of large attributes, all further pages are as small.
     limit = page.limit < limit ? page.limit : PAGE[query.detail];
   } while (cursor !== null);
 }
@@ -37,7 +37,7 @@ export async function countSpans(traceId: string, signal: AbortSignal): Promise<
   return page.total;
 }
 
-/** Fetches a page. Retries with a smaller page if the response exceeds the engine's size limit. */
+/** Fetches a page. If the response exceeds the engine's size limit, tries again with a smaller page. */
 async function fetchPage<Span>(
   query: SpansQuery,
   cursor: string | null,
@@ -63,7 +63,7 @@ async function fetchPage<Span>(
   }
 }
 
-/** Fetches all spans with all their data. Large, so only for copies and exports. */
+/** Fetches all spans with all their data. Because that is much data, it is only for copies and exports. */
 export async function fetchWholeTrace(traceId: string): Promise<readonly StoredSpan[]> {
   const spans: StoredSpan[] = [];
   for await (const page of spanPages<StoredSpan>({ traceId, detail: "full" })) spans.push(...page.spans);

@@ -5,14 +5,14 @@ import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 
-/** The first call of a trace is among its first spans. */
+/** Number of spans that are searched for the first call of the trace. It is among the first spans. */
 const SEARCHED_SPANS = 20;
 
 /** Class names of a link that looks like a button. */
 export const BUTTON_LINK =
   "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
 
-/** Links to the invoke form with the first call of the trace filled in. */
+/** Link to the form that invokes a function. The form is filled with the first call of the trace. */
 export function Replay({ traceId, spanCount }: { readonly traceId: string; readonly spanCount: number }) {
   const { data } = useQuery({
     queryKey: ["trace-first-call", traceId, Math.min(spanCount, SEARCHED_SPANS)],

@@ -7,14 +7,14 @@ export interface ViewWindow {
 /** Minimum length of the range: one microsecond. */
 const SHORTEST_MS = 0.001;
 
-/** Zooms around the middle. A factor below 1 zooms in. */
+/** Zooms around the middle of the range. A factor below 1 zooms in. */
 export function zoomed(view: ViewWindow, factor: number, lengthMs: number): ViewWindow {
   const middle = (view.fromMs + view.toMs) / 2;
   const half = ((view.toMs - view.fromMs) * factor) / 2;
   return clamped({ fromMs: middle - half, toMs: middle + half }, lengthMs);
 }
 
-/** Moves the range by a share of its length. */
+/** Moves the range. `share` is a share of the range's length. */
 export function moved(view: ViewWindow, share: number, lengthMs: number): ViewWindow {
   const size = view.toMs - view.fromMs;
   const fromMs = Math.min(Math.max(0, view.fromMs + size * share), Math.max(0, lengthMs - size));
@@ -31,12 +31,12 @@ export function clamped({ fromMs, toMs }: ViewWindow, lengthMs: number): ViewWin
   };
 }
 
-/** Returns the position of a time in the range, 0 to 1. Times outside the range are below 0 or above 1. */
+/** Returns the position of a time in the range, from 0 to 1. It is below 0 or above 1 for times outside the range. */
 export function shareOf(ms: number, { fromMs, toMs }: ViewWindow): number {
   return (ms - fromMs) / Math.max(SHORTEST_MS, toMs - fromMs);
 }
 
-/** Returns about `count` round times for a ruler. */
+/** Returns about `count` round times, for the ticks of a ruler. */
 export function ticksOf({ fromMs, toMs }: ViewWindow, count: number): readonly number[] {
   const raw = (toMs - fromMs) / Math.max(1, count);
   if (!(raw > 0)) return [fromMs];
@@ -47,19 +47,23 @@ export function ticksOf({ fromMs, toMs }: ViewWindow, count: number): readonly n
   return ticks;
 }
 
-/** Width of a character of a label, of its padding, and the gap between two labels, in pixels. */
+/** Width of one character of a label, in pixels. */
 const CHARACTER_PX = 6.7;
+/** Padding of a label, in pixels. */
 const PADDING_PX = 5;
+/** Gap between two labels, in pixels. */
 const GAP_PX = 6;
 
 export interface Tick {
   readonly ms: number;
   readonly text: string;
-  /** Side of the tick on which its label fits without overlapping another one; undefined: on none. */
+  /**
+   * Side of the tick on which its label fits without overlapping another label. Undefined if it fits on neither side.
+   */
   readonly side: "left" | "right" | undefined;
 }
 
-/** Returns ticks with the side of each label. `widthPx`: width of the ruler. */
+/** Returns ticks, each with the side of its label. `widthPx` is the width of the ruler. */
 export function labelledTicks(
   ticks: readonly number[],
   view: ViewWindow,

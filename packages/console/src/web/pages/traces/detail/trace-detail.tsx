@@ -36,11 +36,14 @@ const VIEWS = [
   { value: "services", label: t`Service Breakdown` },
   { value: "map", label: t`Trace Map` },
 ] as const;
-/** Span ID in addresses that open a trace at its root span. */
+/** Text in an address that stands for the id of the root span. */
 const ROOT = "root";
 const ALL_OPEN: ReadonlySet<string> = new Set();
 
-/** Clears the parameters of one trace. The list's parameters stay in the address for the way back. */
+/**
+ * Search parameters of one trace, all undefined. Setting them leaves the parameters of the list in the address, so that
+ * the way back leads to the same list.
+ */
 const NO_TRACE_PARAMS = {
   view: undefined,
   tab: undefined,
@@ -78,7 +81,7 @@ export default function TraceDetail({
       search: true,
       replace: spanId !== undefined,
     });
-  // An address with a view or a filter shows what it names.
+  // True if the address has no view or filter. Otherwise the page shows exactly what the address selects.
   const isPlain = (Object.keys(NO_TRACE_PARAMS) as (keyof typeof NO_TRACE_PARAMS)[]).every(
     (key) => search[key] === undefined || (key === "view" && search.view === "waterfall"),
   );
@@ -213,8 +216,9 @@ function selectionOf(traceId: string, spanId: string) {
 }
 
 /**
- * Selects a span when the trace was opened without one: the first that failed, if the trace failed. The address part
- * `root` stands for the root span, whose ID is not known where only the trace is. A closed span stays closed.
+ * Selects a span if the address names none. If the trace failed, it is the span that failed first. In an address,
+ * `root` stands for the root span, because a link to a trace may not know the span's id. After the user closed a span,
+ * none is selected.
  */
 function useFirstSpan(parts: {
   readonly forest: TraceForest | undefined;
@@ -224,7 +228,7 @@ function useFirstSpan(parts: {
   readonly select: (spanId: string) => void;
 }): void {
   const { forest, isComplete, spanId, isPlain, select } = parts;
-  // On a narrow screen the span would cover the trace.
+  // On a narrow screen, no span is selected, because it would cover the trace.
   const isNarrow = useIsNarrow();
   const isDone = useRef(spanId !== undefined && spanId !== ROOT);
   useEffect(() => {

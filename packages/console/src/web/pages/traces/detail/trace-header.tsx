@@ -109,7 +109,7 @@ export function TraceHeader({
   );
 }
 
-/** Why the trace failed: the span that failed first, with its error. */
+/** Says why the trace failed: shows the span that failed first, with its error. */
 function FirstFailure({
   node,
   onSelect,

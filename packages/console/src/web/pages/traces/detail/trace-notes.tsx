@@ -1,7 +1,7 @@
 import { plural, t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 
-/** Warnings about properties of the trace that could mislead. */
+/** Warnings about properties of the trace that could mislead the user. */
 export function TraceNotes({
   forest,
   loaded,

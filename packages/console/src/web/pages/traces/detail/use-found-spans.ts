@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { spanPages } from "./read-spans.ts";
 
 interface FoundSpans {
-  /** Undefined if there is no search text, or while searching. */
+  /** Ids of the found spans. Undefined if there is no search text, and while the search runs. */
   readonly ids: ReadonlySet<string> | undefined;
   readonly isSearching: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
 }
 
-/** Searches the spans in the engine, also in attributes. Searches again when `total` changes. */
+/** Searches the spans of a trace in the engine, which also searches attributes. Searches again when `total` changes. */
 export function useFoundSpans(traceId: string, text: string, total: number): FoundSpans {
   const words = text.trim();
   const { data, error, isFetching, refetch } = useQuery({

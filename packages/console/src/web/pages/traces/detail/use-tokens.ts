@@ -1,6 +1,9 @@
 import { useCallback, useEffect, useState } from "react";
 
-/** Returns a function that reads design tokens for a canvas. It changes with the theme, so that effects redraw. */
+/**
+ * Returns a function that reads design tokens for a canvas. The function changes when the theme changes, so that
+ * effects draw again.
+ */
 export function useTokens(): (name: string) => string {
   const [theme, setTheme] = useState(0);
   useEffect(() => {

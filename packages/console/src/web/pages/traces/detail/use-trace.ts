@@ -9,18 +9,20 @@ import { countSpans, spanPages } from "./read-spans.ts";
 
 interface Trace {
   readonly forest: TraceForest | undefined;
-  /** Number of spans in the engine. The forest may still have fewer. */
+  /** Number of spans in the engine. While pages are loading, the forest has fewer. */
   readonly total: number;
   readonly isComplete: boolean;
   /** Engines of the cluster that did not answer. */
   readonly missing: readonly string[];
   readonly error: Error | null;
   readonly retry: () => void;
-  /** The current time on the trace's axis, for spans that have not ended. */
+  /** Current time on the axis of the trace. It is the end of spans that have not ended. */
   readonly nowMs: number;
 }
 
-/** How long a closed trace stays in the cache, in milliseconds. Short, since large traces take megabytes. */
+/**
+ * Time for which a closed trace stays in the cache, in milliseconds. It is short, because large traces take megabytes.
+ */
 const CACHE_MS = 30_000;
 /** Polling interval of a running trace in a cluster, in milliseconds. */
 const POLL_MS = 5_000;
@@ -32,7 +34,9 @@ interface Loaded {
   readonly from: MergedFrom;
 }
 
-/** Loads the lean spans of a trace page by page, and again whenever the engine reports that the trace changed. */
+/**
+ * Loads the lean spans of a trace page by page. Loads them again when the engine reports that the trace has changed.
+ */
 export function useTrace(traceId: string): Trace {
   const [partial, setPartial] = useState<Loaded>();
   const query = useQuery({
@@ -51,7 +55,7 @@ export function useTrace(traceId: string): Trace {
       return soFar;
     },
     gcTime: CACHE_MS,
-    // An engine of a cluster reports only its own changes.
+    // It is polled because an engine of a cluster reports only its own changes.
     refetchInterval: ({ state: { data } }) =>
       data !== undefined &&
       isOfSeveral(data.from) &&
@@ -59,7 +63,8 @@ export function useTrace(traceId: string): Trace {
       POLL_MS,
   });
   const { refetch } = query;
-  // A reload replaces the spans only once it is complete, so that no span disappears in between.
+  // When the trace is loaded again, the spans are replaced only when all are loaded, so that none disappears in
+  // between.
   const loaded = query.data ?? partial;
   const forest = useMemo(() => (loaded === undefined ? undefined : buildForest(loaded.spans)), [loaded]);
   const latest = useRef({ total: 0, isPending: true });
@@ -72,7 +77,7 @@ export function useTrace(traceId: string): Trace {
         if (ids.includes(traceId)) await refetch();
       },
       async (signal) => {
-        // A large trace is not fetched twice if it is the same as before.
+        // A large trace is not fetched again if it has ended and has the same number of spans.
         const { total, isPending } = latest.current;
         if (isPending || (await countSpans(traceId, signal)) !== total) await refetch();
       },
@@ -91,8 +96,8 @@ export function useTrace(traceId: string): Trace {
 }
 
 /**
- * Returns the engine's time on the trace's axis. It stops once the trace has ended, and while the engine is
- * unreachable.
+ * Returns the engine's time on the axis of the trace. It no longer changes when the trace has ended, and while the
+ * engine is unreachable.
  */
 function useTraceNow(forest: TraceForest | undefined): number {
   const { skewMs, phase } = useLiveState();

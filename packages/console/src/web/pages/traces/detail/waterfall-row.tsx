@@ -12,7 +12,7 @@ import { shareOf, type ViewWindow } from "./time-window.ts";
 export const ROW_HEIGHT = 28;
 const MAX_MARKS = 40;
 const INDENT = 14;
-/** Depth from which rows are not indented further. */
+/** Depth from which rows are not indented any further. */
 const MAX_INDENTED = 24;
 
 interface WaterfallRowProps {
@@ -25,7 +25,7 @@ interface WaterfallRowProps {
   readonly onToggle: () => void;
 }
 
-/** The name of a span, indented by its depth, with a button that expands or collapses it. */
+/** Name of a span. It is indented by its depth, and has a button that expands or collapses its children. */
 export function SpanName({ row: { node, isContext }, isClosed, onToggle }: WaterfallRowProps) {
   return (
     <span
@@ -33,7 +33,7 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
       style={{ paddingLeft: Math.min(node.depth, MAX_INDENTED) * INDENT }}
     >
       {node.children.length > 0 ? (
-        // Not in the tab order: the arrow keys expand and collapse the row.
+        // The button is not in the tab order, because the arrow keys expand and collapse the row.
         <button
           type="button"
           tabIndex={-1}
@@ -72,7 +72,7 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
   );
 }
 
-/** The bar of a span. Errors are red, events are marked, the critical path is a dark line. */
+/** Bar of a span. It is red for an error. Events are marks, and the critical path is a dark line. */
 export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critical }: WaterfallRowProps) {
   if (node.span === undefined) return null;
   const end = endOf(node, nowMs);
@@ -130,7 +130,7 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
   );
 }
 
-/** The duration, shown after the bar. The time axis leaves room for it at the right end. */
+/** The duration, which is shown after the bar. At its right end, the time axis leaves room for it. */
 function BarLabel({ right, children }: { readonly right: number; readonly children: string }) {
   return (
     <span

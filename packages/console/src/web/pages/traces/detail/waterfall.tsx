@@ -29,8 +29,8 @@ interface WaterfallProps {
 }
 
 /**
- * Tree of spans by start and duration. Arrow keys move, expand and collapse; Enter opens a span; e moves to the next
- * error; + - 0 zoom.
+ * Tree of spans by start and duration. The arrow keys move, expand and collapse. Enter opens a span, and e moves to the
+ * next error. The keys + - 0 change the zoom.
  */
 export function Waterfall({
   forest,
@@ -61,7 +61,7 @@ export function Waterfall({
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: OVERSCAN,
-    // The header takes this much of the space that the virtualizer counts on.
+    // The header covers a part of the area that the virtualizer considers visible.
     scrollPaddingEnd: HEADER,
     getItemKey: (at) => rows[at]?.node.id ?? at,
   });
@@ -238,7 +238,7 @@ function nextError(nodes: readonly SpanNode[], at: number): SpanNode | undefined
   return nodes.slice(at + 1).find(({ status }) => status === "error") ?? nodes.find(({ status }) => status === "error");
 }
 
-/** Expands the ancestors of the selected span and scrolls to it, once per selection. */
+/** Expands the ancestors of the selected span and scrolls to it. It does so once per selection. */
 function useReveal(parts: {
   readonly forest: TraceForest;
   readonly closed: ReadonlySet<string>;

@@ -12,7 +12,8 @@ export interface Bar {
 export const CHART_HEIGHT = 48;
 
 /**
- * Bar chart. Dragging selects a range of bars. It needs no keyboard support, since fields beside it set the same range.
+ * Bar chart. A range of bars is selected by dragging. There is no keyboard support, because fields beside the chart set
+ * the same range.
  */
 export function BrushChart({
   title,

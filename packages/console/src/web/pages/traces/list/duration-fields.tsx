@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { t } from "../../../labels/translate.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
-/** Inputs for the minimum and maximum duration, e.g. `200ms` or `1.5s`. */
+/** Inputs for the minimum and maximum duration. They accept, for example, `200ms` or `1.5s`. */
 export function DurationFields({
   search,
   onChange,

@@ -16,13 +16,14 @@ const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: t`Error`, pen
 const RAIL = "hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block";
 
 /**
- * Empty space of the rail's width, shown until the facets are loaded, so that the list does not move under the pointer.
+ * Empty space with the width of the facets. It is shown until they are loaded, so that the list does not move under the
+ * pointer.
  */
 export function FacetsPlaceholder() {
   return <div aria-hidden className={RAIL} />;
 }
 
-/** Counts of the matching traces by value. A click filters by the value, another click removes the filter. */
+/** Counts of the matching traces by value. A click on a value filters by it. A second click removes the filter. */
 export function FacetsRail({
   facets,
   search,
@@ -50,7 +51,7 @@ export function FacetsRail({
         const selected = search[key];
         const values = facets[facet] ?? [];
         const shown = values.slice(0, MAX_SHOWN);
-        // The selected value stays visible even if no trace has it, so that the filter can be removed.
+        // The selected value stays visible even if no trace has it. Otherwise the filter could not be removed here.
         const all =
           selected === undefined || shown.some(({ value }) => value === selected)
             ? shown

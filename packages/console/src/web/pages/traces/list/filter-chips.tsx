@@ -14,7 +14,9 @@ const PARAMS = [
   { key: "trigger", word: "trigger" },
 ] as const;
 
-/** The active filters with buttons to remove them. Typed terms can also be disabled without removing them. */
+/**
+ * The active filters, with buttons that remove them. Terms of the query can also be switched off without being removed.
+ */
 export function FilterChips({
   search,
   onChange,

@@ -8,7 +8,7 @@ import { type Retention, retentionOf } from "../model/retention.ts";
 
 const EVERY_MS = 30_000;
 
-/** Shows since when all traces are stored, and how to keep traces longer. */
+/** Says since when all traces are stored, and how to store traces for longer. */
 export function RetentionNote() {
   const { data } = usePolledCall<{ readonly spans: StoreFigures | null }>("engine::telemetry::status", [], () => ({}), {
     everyMs: EVERY_MS,

@@ -7,8 +7,8 @@ const DAY_MS = 86_400_000;
 const FRAME = "flex gap-6 border-line border-b px-4 py-2 max-sm:hidden";
 
 /**
- * Empty space of the charts' height, shown until the counts are loaded, so that the list does not move under the
- * pointer.
+ * Empty space with the height of the charts. It is shown until the counts are loaded, so that the list does not move
+ * under the pointer.
  */
 export function ChartsPlaceholder() {
   return (

@@ -10,7 +10,7 @@ import type { Column } from "../../../ui/data-table.tsx";
 import { ServiceSwatch } from "../../../ui/service-name.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 
-/** Shows the status as an icon and a word. `isShort` hides the word visually. */
+/** The status as an icon and a word. With `isShort`, the word is visible to screen readers only. */
 export function TraceStatusBadge({
   status,
   isShort = false,
@@ -38,7 +38,7 @@ export function TraceStatusBadge({
   );
 }
 
-/** Maximum number of services, besides that of the root span, whose colours a row shows. */
+/** Maximum number of services whose colours a row shows, in addition to the service of the root span. */
 const MAX_SWATCHES = 5;
 
 export function shortId(id: string): string {
@@ -46,16 +46,19 @@ export function shortId(id: string): string {
 }
 
 interface ColumnOptions {
-  /** Shows the engines of a cluster. */
+  /** True if the engines of a cluster are shown. */
   readonly hasNodes: boolean;
   readonly longestMs: number;
-  /** Leaves out the words of the status and the milliseconds of times. */
+  /** True if the words of the status and the milliseconds of times are left out. */
   readonly isNarrow: boolean;
   readonly selected: readonly string[];
   readonly onToggle: (traceId: string) => void;
 }
 
-/** The columns in the order of the specification, then errors and a bar with the relative duration. */
+/**
+ * Returns the columns: first those of the specification in its order, then errors, then a bar with the relative
+ * duration.
+ */
 export function traceColumns({
   hasNodes,
   longestMs,
@@ -252,7 +255,7 @@ function TraceLink({
       params={{ traceId, spanId: undefined }}
       search
       title={title}
-      // Not in the tab order: the grid has the focus, and Enter opens the row.
+      // The link is not in the tab order, because the list has the focus and Enter opens the row.
       tabIndex={-1}
       onClick={(event) => event.stopPropagation()}
       className={cn("hover:underline", className)}

@@ -20,7 +20,7 @@ interface TraceGroup {
   readonly error_count: number;
 }
 
-/** Attributes to group traces by. */
+/** Attributes by which traces can be grouped. */
 export const GROUPS = [
   { attribute: "svc.function_id", label: t`Function` },
   { attribute: "session.id", label: t`Session` },
@@ -59,7 +59,7 @@ const columns: readonly Column<TraceGroup>[] = [
   },
 ];
 
-/** Groups of traces with the same value of an attribute. A click lists the group's traces. */
+/** Groups of traces that have the same value of an attribute. A click on a group lists its traces. */
 export function TraceGroups({
   attribute,
   search,

@@ -35,10 +35,10 @@ import { type Traces, useTraceStats, useTraces } from "./use-traces.ts";
 
 const ImportButton = lazyExtra(() => import("../../../app/import-button.tsx"));
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
-/** Maximum scroll position that still counts as the top of the list, in pixels. */
+/** Scroll positions up to this one count as the top of the list, in pixels. */
 const TOP = 8;
 
-/** Facets with values of fields. */
+/** Facets, by the field whose values they have. */
 const FACETS = { service: "service", worker: "service", function: "function_id", trigger: "trigger_type" };
 
 const SOURCES = ["traces"] as const;
@@ -155,7 +155,7 @@ export default function TracesList() {
           loading={!traces.loaded}
           error={traces.error}
           retry={traces.retry}
-          // A search that was cut short may have missed traces, so the list does not claim to be empty.
+          // If the search was cut short, traces may have been missed, so the list must not be called empty.
           empty={traces.rows.length === 0 && !traces.isCutShort}
           filtered={
             filtered === undefined
@@ -209,7 +209,7 @@ export default function TracesList() {
                     change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })
                   }
                   total={total}
-                  // A search that was cut short continues only on request.
+                  // If the search was cut short, it continues only on request of the user.
                   onEnd={traces.isCutShort ? undefined : traces.loadMore}
                 />
                 <ListStatus traces={{ ...traces, total }} />
@@ -222,7 +222,7 @@ export default function TracesList() {
   );
 }
 
-/** Names engines that did not answer the latest question. */
+/** Says which engines did not answer the latest request. */
 function MissingTraces({ latest, first }: { readonly latest: MergedFrom | undefined; readonly first: MergedFrom }) {
   return (
     <MissingNodes
@@ -239,13 +239,16 @@ function MissingTraces({ latest, first }: { readonly latest: MergedFrom | undefi
   );
 }
 
-/** Returns the counted total, if it is that of the current filters: the list's own total does not follow evictions. */
+/**
+ * Returns the number of matching traces. If it was counted for the current filters, that number is used, because the
+ * list's own total does not change when traces are evicted.
+ */
 function totalOf(traces: Traces, facets: ReturnType<typeof useTraceStats>["facets"]): number {
   const counted = facets.isPlaceholderData ? undefined : facets.data?.total;
   return Math.max(counted ?? traces.total, traces.rows.length);
 }
 
-/** Shows how many rows are loaded, with a button that continues a search that the engine cut short. */
+/** Shows how many rows are loaded. If the engine cut the search short, has a button that continues it. */
 function ListStatus({ traces }: { readonly traces: Traces }) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-1 text-[12px] text-ink-3">

@@ -4,7 +4,10 @@ import { t } from "../../../labels/translate.ts";
 import { ApiFailure } from "../../../lib/api.ts";
 import { EmptyState } from "../../../ui/data-region.tsx";
 
-/** Returns whether the engine does not store spans. The page then shows the setting that enables it, not an error. */
+/**
+ * Returns true if the engine does not store spans. The page then shows the setting that enables storage instead of an
+ * error.
+ */
 export function isNotStored(error: Error | null): boolean {
   return (
     error instanceof ApiFailure && (error.code === "memory_exporter_not_enabled" || error.code === "function_not_found")

@@ -20,23 +20,23 @@ import { summaryMatcher } from "../model/summary-match.ts";
 
 const PAGE = 100;
 const STATS_EVERY_MS = 5_000;
-/** Polling interval of facets while the list has changes that they do not count yet, in milliseconds. */
+/** Polling interval of facets in milliseconds, while the list contains changes that the facets do not count yet. */
 const CHANGED_STATS_EVERY_MS = 1_000;
-/** Maximum number of changed traces that the list holds, as many as it shows. */
+/** Maximum number of changed traces that are stored. It is as high as the number of rows that the list shows. */
 const MAX_CHANGED = MAX_ROWS;
 
 export interface Traces {
   readonly rows: readonly TraceSummary[];
   readonly total: number;
   readonly totalIsLowerBound: boolean;
-  /** The engine stopped its search before the page was full. More traces may match, even if `rows` is empty. */
+  /** True if the engine ended its search before the page was full. More traces may match, even if `rows` is empty. */
   readonly isCutShort: boolean;
   readonly loaded: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
   readonly loadMore: (() => void) | undefined;
   readonly isLoadingMore: boolean;
-  /** Time of the last change that the engine reported, by the page's clock; 0: none. */
+  /** Time of the last change that the engine reported, on the page's clock. It is 0 if there was none. */
   readonly changedAtMs: number;
   /** Number of new or changed traces that are not in `rows` yet. */
   readonly waiting: number;
@@ -45,14 +45,15 @@ export interface Traces {
   readonly from: MergedFrom;
 }
 
-/** Returns the filters, range and order of the address as a query key. */
+/** Returns a query key made of the filters, range and order in the address. */
 function keyOf(search: TraceSearch): readonly unknown[] {
   return [filtersOf(search, 0), search.range ?? FALLBACK_RANGE, sortOf(search)];
 }
 
 /**
- * Loads the list and keeps it up to date: the engine sends summaries of changed traces. If the summary does not tell
- * whether a trace matches, the page fetches those that match. While `isHeld` (paused, or scrolled away from the newest), changes wait until `showWaiting` is called.
+ * Loads the list and updates it. The engine sends summaries of changed traces. If a summary is not enough to decide
+ * whether the trace matches, the page asks the engine for the traces that match. While `isHeld` (the list is paused or
+ * scrolled away from the newest trace), changes wait until `showWaiting` is called.
  */
 export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
   const client = useQueryClient();
@@ -107,23 +108,23 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
 
 interface Listed {
   readonly traces: readonly TraceSummary[];
-  /** All engines of the cluster answered. */
+  /** True if all engines of the cluster answered. */
   readonly isWhole: boolean;
 }
 
 interface Overlay {
   /** Ids of the fetched traces that changed. */
   readonly changed: ReadonlySet<string>;
-  /** The changed traces that match the filters. */
+  /** Changed traces that match the filters, by id. */
   readonly found: ReadonlyMap<string, TraceSummary>;
-  /** Time of the last change, by the page's clock; 0: none. */
+  /** Time of the last change, on the page's clock. It is 0 if there was none. */
   readonly changedAtMs: number;
 }
 const NOTHING: Overlay = { changed: new Set(), found: new Map(), changedAtMs: 0 };
 
 /**
- * Applies the changes since the pages were fetched to their rows. `isPolled`: an engine of a cluster reports only its
- * own changes.
+ * Applies changes to the fetched rows: those that happened after the pages were fetched. With `isPolled`, changes are
+ * also fetched, because an engine of a cluster reports only its own.
  */
 function useOverlay(
   search: TraceSearch,
@@ -165,9 +166,12 @@ function useOverlay(
       const known = new Set(latest.current.fetched.map(({ trace_id }) => trace_id));
       setOverlay((before) => withChanges(before, { ids, found, known, compare: orderOf(sort_by, sort_order) }));
     };
-    /** Ids of the traces that the engine reported while `onSync` fetches: its answers may be older. */
+    /**
+     * Ids of the traces that the engine reported while `onSync` was fetching. The fetched data of these traces may be
+     * older than the report.
+     */
     let reported: Set<string> | undefined;
-    /** Fetches what changed between the last fetch and the sync, which the engine does not report. */
+    /** Fetches the changes between the last fetch and the sync. The engine does not report these. */
     const onSync = (): Promise<void> =>
       load(async () => {
         const newer = new Set<string>();
@@ -181,7 +185,7 @@ function useOverlay(
         ]);
         if (reported === newer) reported = undefined;
         const answers = new Map([...first.traces, ...again.traces].map((row) => [row.trace_id, row]));
-        // A trace that is not in the answer may be one of an engine that did not answer.
+        // If a trace is not in the result, it may belong to an engine that did not answer.
         const isChanged = (id: string): boolean =>
           !newer.has(id) &&
           (answers.has(id) ? shown.get(id) !== JSON.stringify(answers.get(id)) : first.isWhole && again.isWhole);
@@ -238,7 +242,7 @@ function useOverlay(
   };
 }
 
-/** Adds changed traces; `found` are those of them that match. Holds a limited number, the first by `compare`. */
+/** Adds changed traces. `found` are those that match. Only a limited number is stored: the first ones by `compare`. */
 function withChanges(
   before: Overlay,
   {
@@ -267,9 +271,9 @@ function withChanges(
 }
 
 /**
- * Loads counts over all matching traces. Polls them while the range ends now, and soon after a change of the list
- * (`changedAtMs`, by the page's clock) if there was none before the last poll: while traces arrive all the time, soon
- * polls would only occupy the engine.
+ * Loads counts of all matching traces. They are polled while the range ends now. After a change of the list
+ * (`changedAtMs`, on the page's clock), they are polled sooner, unless the list had also changed shortly before the
+ * last poll. The reason for the exception: if traces arrive all the time, such polls would only load the engine.
  */
 export function useTraceStats(search: TraceSearch, isPaused: boolean, changedAtMs: number) {
   const filtersKey = keyOf(search)[0];
@@ -277,7 +281,7 @@ export function useTraceStats(search: TraceSearch, isPaused: boolean, changedAtM
   const options = { staleTime: STATS_EVERY_MS, placeholderData: keepPreviousData };
   const lastChange = useRef(changedAtMs);
   lastChange.current = changedAtMs;
-  /** Time of the last change before the last poll. */
+  /** Time of the last change that happened before the last poll. */
   const changedBefore = useRef(0);
   const isNewChange = (askedAtMs: number): boolean =>
     askedAtMs < changedAtMs && changedBefore.current < askedAtMs - STATS_EVERY_MS;
@@ -297,7 +301,7 @@ export function useTraceStats(search: TraceSearch, isPaused: boolean, changedAtM
     queryFn: ({ signal }) => {
       const now = Date.now();
       const filters = filtersOf(search, now);
-      // A rolling range is drawn up to the current time, also if the last traces are older.
+      // A range that moves with the clock is drawn up to the current time, even if the last traces are older.
       const end =
         rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined
           ? {}

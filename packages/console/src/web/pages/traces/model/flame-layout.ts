@@ -6,7 +6,7 @@ export interface Frame {
   readonly endMs: number;
 }
 
-/** Puts spans in lanes below their parents. A span that overlaps a sibling moves to a lower lane. */
+/** Places spans in lanes below their parents. A span that overlaps a sibling is placed in a lower lane. */
 export function layOutFlame(
   forest: TraceForest,
   nowMs: number,

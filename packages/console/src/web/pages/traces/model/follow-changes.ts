@@ -1,14 +1,15 @@
 import { live } from "../../../lib/live-connection.ts";
 import type { TraceSummary } from "../../../model/trace-types.ts";
 
-/** Changed traces are fetched in batches, this long after the first change, in milliseconds. */
+/** Changed traces are fetched in batches. A batch is fetched this long after its first change, in milliseconds. */
 const FETCH_DELAY_MS = 400;
 /** Maximum number of changed traces in a batch. */
 export const MAX_BATCH = 1_000;
 
 /**
- * Calls `fetchChanged` with the ids of changed traces, one call at a time. Calls `onSync` each time that the engine
- * begins to report changes: it has not reported those since the traces were fetched. Returns a function that stops it.
+ * Calls `fetchChanged` with the ids of changed traces, one call at a time. Calls `onSync` each time the engine begins
+ * to report changes, because it has not reported those since the traces were fetched. Returns a function that stops
+ * this.
  */
 export function followChanges(
   fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>,
@@ -45,7 +46,7 @@ export function followChanges(
   };
 }
 
-/** Returns the summaries in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
+/** Returns the summaries in an event of the form `{traces: [summary, …]}`. The event may have its envelope or not. */
 export function tracesIn(data: unknown): readonly TraceSummary[] {
   const body = data as {
     readonly traces?: readonly TraceSummary[];

@@ -14,10 +14,10 @@ import { windowOf } from "../../../lib/time-range.ts";
 
 export type TraceSearch = SearchOf<"traces">;
 
-/** Time range of the list if the address names none. */
+/** Time range of the list if the address has none. */
 export const FALLBACK_RANGE = "all";
 
-/** Payload of engine::traces::list and related functions. */
+/** Payload of engine::traces::list and similar functions. */
 export interface TraceFilters {
   readonly [name: string]: unknown;
   readonly filters?: TraceMembers["filters"];
@@ -25,11 +25,11 @@ export interface TraceFilters {
 
 interface ReadFilters {
   readonly filters: TraceFilters;
-  /** Errors of the query. The rest of it applies. */
+  /** Errors in the query. The valid parts of the query are applied nevertheless. */
   readonly problems: readonly string[];
 }
 
-/** Returns the payload for the address. A rolling range ends at `nowMs`. */
+/** Returns the payload for the address. A range that moves with the clock ends at `nowMs`. */
 export function filtersOf(search: TraceSearch, nowMs: number): TraceFilters {
   return readFilters(search, nowMs).filters;
 }
@@ -47,7 +47,7 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
   const { startMs, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
   const wanted = {
     ...members,
-    // The members serve summaries of changed traces; alternatives need the whole query.
+    // The members are used to test summaries of changed traces. For alternatives, the engine needs the whole query.
     query: groups.length === 0 ? undefined : formatFilter(terms.filter(isValid)),
     status: search.status ?? members.status,
     with_errors: search.failed === true ? true : members.with_errors,
@@ -67,14 +67,14 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
   };
 }
 
-/** True if the term has no error: the engine refuses a query with one. */
+/** Returns true if the term has no error. The engine rejects a query with an error. */
 function isValid(term: Parameters<typeof traceQueryOf>[0][number]): boolean {
   const problems: QueryProblem[] = [];
   traceQueryOf([term], problems);
   return problems.length === 0;
 }
 
-/** Clears all filters of the list, but not its order. */
+/** Search parameters that remove all filters of the list. The order stays. */
 export const NO_FILTERS = {
   ...{
     q: undefined,
@@ -88,7 +88,7 @@ export const NO_FILTERS = {
   ...{ min: undefined, max: undefined, from: undefined, to: undefined, range: undefined, attr: undefined },
 } as const satisfies Partial<Record<keyof TraceSearch, undefined>>;
 
-/** Describes the active filters, or returns undefined if there are none. */
+/** Describes the active filters. Returns undefined if there are none. */
 export function filterText(search: TraceSearch): string | undefined {
   const parts = (Object.keys(NO_FILTERS) as (keyof typeof NO_FILTERS)[]).flatMap((key) => {
     const value = search[key];
@@ -99,7 +99,7 @@ export function filterText(search: TraceSearch): string | undefined {
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
-/** Sortable columns, with the engine's name. */
+/** Columns by which the list can be sorted, with the engine's names. */
 const SORTS: Readonly<Record<string, string>> = {
   timestamp: "start_time",
   duration: "duration",

@@ -11,8 +11,8 @@ interface Merged {
 }
 
 /**
- * Merges changed traces into the rows. `changed` are the ids of all changed traces. `found` are the changed traces that
- * match the filters. Removes rows that no longer match, and inserts new rows in the order of `compare`.
+ * Merges changed traces into the rows. `changed` has the ids of all changed traces. `found` has those of them that
+ * match the filters. Rows that no longer match are removed. New rows are inserted in the order of `compare`.
  */
 export function mergeRows(
   rows: readonly TraceSummary[],
@@ -30,7 +30,7 @@ export function mergeRows(
   return { rows: [...added, ...kept].sort(compare).slice(0, MAX_ROWS), added: added.length };
 }
 
-/** Returns a comparator with the engine's sort order. Traces that have not ended count as the longest. */
+/** Returns a comparator for the engine's sort order. A trace that has not ended counts as the longest. */
 export function orderOf(sortBy: string, order: "asc" | "desc"): (a: TraceSummary, b: TraceSummary) => number {
   const sign = order === "asc" ? 1 : -1;
   return (a, b) =>
@@ -45,7 +45,10 @@ function difference(a: TraceSummary, b: TraceSummary, sortBy: string): number {
   return left - right;
 }
 
-/** Describes how many rows are shown. If the search was cut short, says "so far", because there may be more traces. */
+/**
+ * Describes how many rows are shown. If the search was cut short, the text says "so far", because there may be more
+ * traces.
+ */
 export function statusText(list: {
   readonly shown: number;
   readonly total: number;

@@ -33,8 +33,8 @@ export function holdsSecrets(span: StoredSpan): boolean {
 }
 
 /**
- * Formats spans as JSON without `attributes_map`, whose numbers may have lost digits; `attributes` contains them as
- * text.
+ * Formats spans as JSON. `attributes_map` is left out, because its numbers may be rounded. `attributes` has the same
+ * numbers as text.
  */
 export function jsonOf(spans: StoredSpan | readonly StoredSpan[], indent?: number): string {
   return JSON.stringify(spans, (name, value: unknown) => (name === "attributes_map" ? undefined : value), indent);

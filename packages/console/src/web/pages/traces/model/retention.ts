@@ -2,18 +2,18 @@ import { t } from "../../../labels/translate.ts";
 import type { StoreFigures } from "../../../model/store-figures.ts";
 
 export interface Retention {
-  /** Since when all traces are stored; undefined: none was evicted. */
+  /** Time since which all traces are stored. Undefined if none was evicted. */
   readonly sinceMs: number | undefined;
-  /** Since when failed and slow traces are stored, if that is earlier. */
+  /** Time since which failed and slow traces are stored. Undefined if it is not earlier than `sinceMs`. */
   readonly failedSinceMs: number | undefined;
-  /** Names the settings that extend it. */
+  /** Names of the settings that extend the time. */
   readonly extension: string;
 }
 
-/** Differences below a minute are not worth a second time. */
+/** If the two times differ by less than this, in milliseconds, only one of them is shown. */
 const MIN_DIFFERENCE_MS = 60_000;
 
-/** Returns how far back the stored traces reach. Undefined: the engine does not report it. */
+/** Returns how far back the stored traces reach. Returns undefined if the engine does not report it. */
 export function retentionOf(spans: StoreFigures | null | undefined): Retention | undefined {
   if (spans?.complete_since_ms === undefined) return undefined;
   const { complete_since_ms: since, oldest_ms: oldest, limit, disk_bytes } = spans;

@@ -3,7 +3,7 @@ import { endOf, selfTimeMs, type TraceForest } from "../../../model/span-forest.
 export interface ServiceStats {
   readonly key: string;
   readonly service: string;
-  /** Undefined if the row is about a whole service. */
+  /** Name of the operation. Undefined if the row is about a whole service. */
   readonly operation: string | undefined;
   readonly count: number;
   readonly errors: number;

@@ -1,7 +1,7 @@
 import type { TraceSummary } from "../../../model/trace-types.ts";
 import type { TraceFilters } from "./list-query.ts";
 
-/** Filters that a trace's summary decides. The engine must read the trace for all others. */
+/** Filters that can be tested with the summary of a trace. For all other filters, the engine must read the trace. */
 const DECIDED = new Set([
   "status",
   "with_errors",
@@ -15,8 +15,8 @@ const DECIDED = new Set([
 ]);
 
 /**
- * Returns a function that tests a trace by its summary as the engine tests it, or undefined if a filter needs more than
- * the summary.
+ * Returns a function that tests a trace by its summary, in the same way as the engine does. Returns undefined if a
+ * filter needs more than the summary.
  */
 export function summaryMatcher(filters: TraceFilters): ((summary: TraceSummary) => boolean) | undefined {
   if (Object.keys(filters).some((name) => !DECIDED.has(name))) return undefined;
@@ -45,7 +45,7 @@ export function summaryMatcher(filters: TraceFilters): ((summary: TraceSummary) 
   return (trace) => tests.every((test) => test(trace));
 }
 
-/** Returns the time of the last end in the trace, infinite while it runs. */
+/** Returns the time of the last end in the trace. It is infinite while the trace is running. */
 function endOf({ start_time_ms, duration_ms, async_work }: TraceSummary): number {
   const untilMs = async_work === undefined ? duration_ms : async_work.until_ms;
   return untilMs === null || duration_ms === null

@@ -15,7 +15,10 @@ export interface GraphEdge {
   readonly avgMs: number;
 }
 
-/** Builds the graph of services. A span whose parent belongs to another service counts as a call on their edge. */
+/**
+ * Builds the graph of services. If the parent of a span belongs to another service, the span counts as a call between
+ * the two.
+ */
 export function graphOf(
   forest: TraceForest,
   nowMs: number,

@@ -54,7 +54,7 @@ export function spanMarkdown(span: StoredSpan): string {
 const KINDS: Readonly<Record<string, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
 const CODES: Readonly<Record<string, number>> = { unset: 0, ok: 1, error: 2 };
 
-/** Returns a trace as OTLP JSON (`ExportTraceServiceRequest`), which any collector accepts at `/v1/traces`. */
+/** Returns a trace as OTLP JSON (`ExportTraceServiceRequest`). Any collector accepts it at `/v1/traces`. */
 export function otlpOf(spans: readonly StoredSpan[]): unknown {
   const byResource = new Map<string, StoredSpan[]>();
   for (const span of spans) {
@@ -104,7 +104,10 @@ function otlpAttribute([key, text]: Attribute) {
   return { key, value: { stringValue: text } };
 }
 
-/** Takes the type from the value and the digits from the text, since the value may have lost digits. */
+/**
+ * Returns a value in its OTLP form. The type is that of the value. The digits are those of the text, because the value
+ * may be rounded.
+ */
 function typed(text: string, value: unknown): unknown {
   if (typeof value === "boolean") return { boolValue: value };
   if (typeof value === "number") return /^-?\d+$/.test(text) ? { intValue: text } : { doubleValue: Number(text) };

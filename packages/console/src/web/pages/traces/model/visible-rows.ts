@@ -5,13 +5,13 @@ export interface SpanFilter {
   readonly errorsOnly: boolean;
   readonly minMs: number | undefined;
   readonly service: string | undefined;
-  /** Ids of the spans that the engine found by `text`, also in attributes. */
+  /** Ids of the spans that the engine found by `text`. The engine also searches attributes. */
   readonly found?: ReadonlySet<string> | undefined;
 }
 
 export interface Row {
   readonly node: SpanNode;
-  /** The span does not match; a descendant does. */
+  /** True if the span itself does not match. It is shown because a span below it matches. */
   readonly isContext: boolean;
 }
 
@@ -19,7 +19,10 @@ export function isFiltering(filter: SpanFilter): boolean {
   return filter.text !== "" || filter.errorsOnly || filter.minMs !== undefined || filter.service !== undefined;
 }
 
-/** Each word of the text must occur in the name, service, id or status description. The engine searches attributes. */
+/**
+ * Returns true if the span matches the filter. Each word must occur in the name, service, id or status description.
+ * Attributes are searched by the engine.
+ */
 function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
   if (node.span === undefined) return false;
   if (filter.errorsOnly && node.status !== "error") return false;
@@ -36,8 +39,8 @@ function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
 }
 
 /**
- * Returns the rows of the waterfall without the descendants of closed spans. A filter keeps ancestors of matches and
- * ignores `closed`.
+ * Returns the rows of the waterfall. Spans below closed spans are left out. With a filter, the ancestors of matching
+ * spans are included, and `closed` is ignored.
  */
 export function visibleRows(
   forest: TraceForest,
@@ -67,7 +70,10 @@ function unfiltered(forest: TraceForest, closed: ReadonlySet<string>): readonly 
   return rows;
 }
 
-/** Returns the ids of spans with children at this depth or deeper. Closing them leaves only the levels above. */
+/**
+ * Returns the ids of the spans at this depth or deeper that have children. If these are closed, only the levels above
+ * are visible.
+ */
 export function closedBelow(forest: TraceForest, depth: number): ReadonlySet<string> {
   return new Set(forest.nodes.filter((node) => node.children.length > 0 && node.depth >= depth).map(({ id }) => id));
 }

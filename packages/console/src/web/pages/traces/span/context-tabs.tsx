@@ -5,7 +5,7 @@ import { useShown } from "../../../ui/reveal-secrets.tsx";
 import { Field, Fields, linkClass } from "./fields.tsx";
 import { AttributeValue } from "./tags-tab.tsx";
 
-/** The baggage that was propagated with the trace context. */
+/** The baggage, which was passed on together with the trace context. */
 export function BaggageTab({ baggage }: { readonly baggage: Readonly<Record<string, string>> }) {
   const entries = Object.entries(baggage);
   if (entries.length === 0) return <p className="p-3 text-ink-2">{t`This span has no baggage.`}</p>;

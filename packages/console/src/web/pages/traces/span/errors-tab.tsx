@@ -11,7 +11,7 @@ interface SpanError {
   readonly atMs: number | undefined;
 }
 
-/** Returns the exceptions of the span, or its status message if it has none. */
+/** Returns the exceptions of the span. If it has none, returns its status message. */
 export function errorsOf(span: StoredSpan): readonly SpanError[] {
   const exceptions = span.events
     .filter(({ name }) => name === "exception")

@@ -7,7 +7,7 @@ export function Fields({ children }: { readonly children: ReactNode }) {
   return <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 gap-y-1 p-3 text-[13px]">{children}</dl>;
 }
 
-/** `copy`: text for the clipboard; without it there is no copy button. */
+/** A name with a value. `copy` is the text for the clipboard. Without it, there is no button that copies. */
 export function Field({
   name,
   copy,

@@ -24,7 +24,7 @@ interface SpanPaneProps {
   readonly onTab: (tab: string) => void;
 }
 
-/** All data of one span. The trace itself loads only lean spans. */
+/** All data of one span. It is loaded here, because the trace itself loads only lean spans. */
 export default function SpanPane({
   traceId,
   lean,
@@ -44,13 +44,16 @@ export default function SpanPane({
   );
 }
 
-/** Fetches a span with all its data. The result is null if it was evicted. Fetches again when the lean span changes. */
+/**
+ * Fetches a span with all its data. The result is null if the span was evicted. It is fetched again when the lean span
+ * changes.
+ */
 function useSpan(traceId: string, { span_id, end_time_unix_nano_text, status, events }: LeanSpan) {
   const { data, error, refetch } = useQuery({
     queryKey: ["span", traceId, span_id, end_time_unix_nano_text, status, events.length],
     queryFn: ({ signal }) =>
       call<StoredSpan | null>("engine::traces::get_span", { trace_id: traceId, span_id }, { signal }),
-    // Shows the previous data of the same span while it reloads.
+    // While the span is loaded again, its previous data is shown.
     placeholderData: (before) => (before?.span_id === span_id ? before : undefined),
   });
   return { span: data, error, retry: () => void refetch() };

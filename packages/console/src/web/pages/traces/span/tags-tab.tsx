@@ -68,7 +68,9 @@ function AttributeList({
   );
 }
 
-/** A masked secret has no filter links, since they would put its value into the address. */
+/**
+ * An attribute. If it is a masked secret, it has no filter links, because they would put the value into the address.
+ */
 function AttributeItem({
   name,
   text,
@@ -133,7 +135,7 @@ function FilterLink({
   );
 }
 
-/** Shows the value as text, or as a tree if it is long JSON. Secrets are masked until they are revealed. */
+/** Shows a value as text; if it is long JSON, as a tree. Secrets are masked until the user reveals them. */
 export function AttributeValue({ name, text }: { readonly name: string; readonly text: string }) {
   const { shown, isRevealed } = useShown(name, text);
   const isFullyMasked = !isRevealed && isSecretName(name);

@@ -7,7 +7,8 @@ type ShownBody =
   | { readonly kind: "binary"; readonly base64: string };
 
 /**
- * Chooses how to show a response's body, by its bytes and its content type. HTML is shown as text and never rendered.
+ * Chooses how a response's body is shown. That depends on its bytes and its content type. HTML is shown as text and
+ * never rendered.
  */
 export function bodyOf({ body, headers }: Pick<HttpTestResult, "body" | "headers">): ShownBody {
   const type =
@@ -30,7 +31,7 @@ const ROW = 16;
 
 /** Formats the first bytes of binary data as a hex dump, e.g. `00000000  89 50 4e 47 …  .PNG`. */
 export function hexDump(base64: string, maxBytes = 4_096): string {
-  // Four base64 characters are three bytes, so the cut must be at a multiple of four.
+  // Four characters of base64 are three bytes, so the text can be cut only at a multiple of four.
   const binary = atob(base64.slice(0, Math.ceil(maxBytes / 3) * 4));
   const lines: string[] = [];
   for (let from = 0; from < Math.min(binary.length, maxBytes); from += ROW) {

@@ -185,7 +185,7 @@ function Body({ result }: { readonly result: HttpTestResult }) {
     <>
       {cut}
       {shown.kind === "html" && <p className="text-ink-2">{t`HTML, shown as source.`}</p>}
-      {/* JsonView shows other text as it is. */}
+      {/* JsonView shows a text that is not JSON unchanged. */}
       <JsonView text={shown.text} name={t`the body`} openTo={3} />
     </>
   );

@@ -20,7 +20,7 @@ interface PresetsProps {
   readonly onChange: (rows: readonly Row[]) => void;
 }
 
-/** Menu that adds the headers of a preset, and saves the current headers as one. */
+/** Menu that adds the headers of a preset. It can also save the current headers as a preset. */
 export function HeaderPresetsMenu(props: PresetsProps) {
   return (
     <PopoverButton

@@ -1,7 +1,7 @@
 import { t } from "../../../labels/translate.ts";
 import type { Row } from "./http-request.ts";
 
-/** Headers that are added together. */
+/** A set of headers that are added together. */
 export interface HeaderPreset {
   readonly name: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -25,7 +25,7 @@ export const BUILT_IN: readonly HeaderPreset[] = [
 const KEY = "svc.header-presets";
 const MAX_PRESETS = 20;
 const MAX_NAME = 80;
-/** Headers with credentials, which are never stored. */
+/** Names of headers that contain credentials. These headers are never stored. */
 const CREDENTIALS: ReadonlySet<string> = new Set([
   "authorization",
   "cookie",
@@ -54,14 +54,17 @@ export function savedPresets(): readonly HeaderPreset[] {
   }
 }
 
-/** Returns the headers of a preset: the rows that are switched on, without credentials. */
+/** Returns the headers of a preset: the rows that are switched on, except those with credentials. */
 export function storable(rows: readonly Row[]): HeaderPreset["headers"] {
   return rows
     .filter(({ on, name }) => on && name.trim() !== "" && !CREDENTIALS.has(name.trim().toLowerCase()))
     .map(({ name, value }) => [name.trim(), value] as const);
 }
 
-/** Saves the rows as the first preset. A preset of the same name is replaced, and the oldest ones are removed. */
+/**
+ * Saves the rows as the first preset. A preset with the same name is replaced. If there are too many, the oldest are
+ * removed.
+ */
 export function savePreset(name: string, rows: readonly Row[]): void {
   const preset: HeaderPreset = { name: name.trim().slice(0, MAX_NAME), headers: storable(rows) };
   const others = savedPresets().filter((each) => each.name !== preset.name);
@@ -72,7 +75,10 @@ export function deletePreset(name: string): void {
   localStorage.setItem(KEY, JSON.stringify(savedPresets().filter((each) => each.name !== name)));
 }
 
-/** Returns the rows with the headers of the preset. A row with the same name gets the preset's value. */
+/**
+ * Returns the rows together with the headers of the preset. If a row has the same name as a header, the preset's value
+ * is used.
+ */
 export function withPreset(rows: readonly Row[], { headers }: HeaderPreset): readonly Row[] {
   const names = new Set(headers.map(([name]) => name.toLowerCase()));
   const kept = rows.filter(({ name }) => name.trim() !== "" && !names.has(name.trim().toLowerCase()));

@@ -6,7 +6,7 @@ export type Method = (typeof METHODS)[number];
 
 /** A query parameter, header or form field. */
 export interface Row {
-  /** Stays the same while the row is edited. */
+  /** Id of the row. It stays the same while the row is edited. */
   readonly id: number;
   readonly name: string;
   readonly value: string;
@@ -20,7 +20,7 @@ export type Auth =
   | { readonly kind: "bearer"; readonly token: string }
   | { readonly kind: "basic"; readonly user: string; readonly password: string };
 
-/** The tester's form, as typed. */
+/** The tester's form, as the user typed it. */
 export interface HttpDraft {
   readonly method: Method;
   /** Values of the path parameters by name. */
@@ -37,7 +37,7 @@ export interface HttpDraft {
 /** The body of `POST /api/http-request`. */
 export interface HttpRequest {
   readonly method: Method;
-  /** Includes the query. */
+  /** Path with the query. */
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: string;
@@ -87,18 +87,18 @@ export function initialDraft(method: string): HttpDraft {
   };
 }
 
-/** Returns the schema of the body in the format of a route's function, or undefined if the format has none. */
+/** Returns the schema of the body from the format of a route's function. Returns undefined if it has none. */
 export function bodySchemaOf(format: unknown): unknown {
   const { properties, $defs } = (format ?? {}) as {
     readonly properties?: { readonly body?: unknown };
     readonly $defs?: unknown;
   };
   const body = properties?.body;
-  // References in the body's schema lead to the definitions of the whole format.
+  // The definitions are copied, because references in the body's schema refer to definitions of the whole format.
   return typeof body === "object" && body !== null && $defs !== undefined ? { ...body, $defs } : body;
 }
 
-/** Builds the request from the draft, or returns why the draft is not valid yet. */
+/** Builds the request from the draft. If the draft is not valid yet, returns the reason. */
 export function requestOf(
   draft: HttpDraft,
   pattern: string,

@@ -6,10 +6,10 @@ import { type HttpDraft, type HttpRequest, initialDraft } from "./http-request.t
 export interface Exchange {
   readonly id: number;
   readonly request: HttpRequest;
-  /** The tester's form when the request was sent. */
+  /** Contents of the tester's form when the request was sent. */
   readonly draft: HttpDraft;
   readonly startedAtMs: number;
-  /** The trace that the request starts. Undefined if a header of the user names another. */
+  /** Id of the trace that the request begins. Undefined if a header of the user names another trace. */
   readonly traceId: string | undefined;
   readonly state: "running" | "answered" | "cancelled" | "failed";
   readonly durationMs: number | undefined;
@@ -19,16 +19,16 @@ export interface Exchange {
 
 interface Session {
   readonly draft: HttpDraft;
-  /** Newest first. */
+  /** Exchanges, the newest first. */
   readonly exchanges: readonly Exchange[];
 }
 
 const MAX_EXCHANGES = 20;
 const MAX_SESSIONS = 50;
-/** Larger bodies of older exchanges are dropped, in characters. */
+/** Maximum length of the body in an older exchange, in characters. Longer bodies are dropped. */
 const MAX_OLD_BODY = 256 * 1024;
 
-/** Drafts and exchanges by trigger, until the page is reloaded. */
+/** Drafts and exchanges by trigger. They are kept until the page is reloaded. */
 class HttpStore {
   readonly #sessions = new Map<string, Session>();
   readonly #aborts = new Map<string, AbortController>();

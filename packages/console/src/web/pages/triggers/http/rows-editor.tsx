@@ -7,7 +7,7 @@ import type { Row } from "./http-request.ts";
 
 let lastId = 0;
 
-/** Edits rows of names and values. Names may repeat, and each row can be switched off. */
+/** Editor for rows of names and values. A name may occur several times. Each row can be switched off. */
 export function RowsEditor({
   title,
   what,
