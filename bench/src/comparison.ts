@@ -11,11 +11,11 @@ interface Pair {
   readonly other: EngineProcess;
 }
 
-/** Windows of the same load on both engines. The first of each is discarded: the engines compile their hot paths. */
+/** Windows of the same load on both engines. The first of each is discarded, because it includes JIT compilation. */
 interface Windows {
   readonly engine: Window[];
   readonly other: Window[];
-  /** Each engine is first as often as the other one. */
+  /** Whether the other checkout's engine is measured first. Changes in each round, so that both take turns. */
   startsWithOther: boolean;
 }
 
@@ -121,7 +121,7 @@ function onOther(task: MeasuredTask, { engine, other }: Pair): MeasuredTask {
   return { ...(JSON.parse(mapped) as MeasuredTask), observe };
 }
 
-/** Returns what distinguishes the load from others of the scenario. */
+/** Returns a description that distinguishes the load from other loads of the scenario. */
 function describe(task: MeasuredTask): string {
   const { warmUpMs, measureMs, observe, ...load } = task;
   return Object.entries(load)

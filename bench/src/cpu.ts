@@ -5,11 +5,11 @@ const PAGE_BYTES = 4096;
 
 /**
  * Returns the CPU time of a process so far, of all threads, user and system together, in microseconds. Uses the
- * scheduler's nanosecond count if the kernel has one and no thread has ended. Otherwise uses utime + stime, in steps of
- * 10 ms. Linux only.
+ * scheduler's nanosecond count if the operating system has one and no thread has ended. Otherwise uses utime + stime,
+ * in steps of 10 ms. Linux only.
  */
 export function cpuTimeUs(pid: number): number {
-  // The scheduler's count does not include ended threads.
+  // The scheduler's count does not include threads that have ended, so the larger value is the right one.
   return Math.max(scheduledUs(pid) ?? 0, utimeAndStimeUs(pid));
 }
 
@@ -43,7 +43,7 @@ export function endedChildrenCpuUs(pid: number): number {
 /** Returns the fields of `/proc/PID/stat` from the third on. */
 function statFields(pid: number): readonly string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The second field is the program's name in brackets and may contain spaces, so this counts from its end.
+  // The second field is the program's name in brackets. It may contain spaces, so the fields are counted after its end.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 

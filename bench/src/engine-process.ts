@@ -7,7 +7,7 @@ import { adopt, pidOf, type Server, startServer, stopProcess } from "./processes
 
 const CLI = fileURLToPath(new URL("../../packages/cli/bin/svc.js", import.meta.url));
 const LISTEN_TIMEOUT_MS = 20_000;
-/** Interval at which a starting engine's port is tried, in milliseconds: the error of the measured start time. */
+/** Interval at which the port of a starting engine is tried, in milliseconds. So start times have this error. */
 const PROBE_MS = 2;
 const MAX_OUTPUT_CHARS = 8192;
 
@@ -39,7 +39,7 @@ export interface EngineOptions {
   readonly modules?: readonly ModuleEntry[];
   /** Commands of `svc-exec`, which the engine keeps running. */
   readonly commands?: readonly { readonly name: string; readonly command: string }[];
-  /** `svc` of another checkout; default: that of this one. */
+  /** Path of `svc`, if another checkout is used. Default: `svc` of this checkout. */
   readonly cli?: string;
   /** Makes the engine a node of a cluster. */
   readonly cluster?: ClusterNode | undefined;

@@ -5,7 +5,7 @@ export const ID_BYTES = 36;
 const ID_PLACEHOLDER = "00000000-0000-4000-8000-000000000000";
 const HEX = Buffer.from("0123456789abcdef");
 
-/** A client frame that is encoded and masked once and sent many times, each time with another invocation id. */
+/** A client frame that is encoded and masked once, and sent many times with different invocation ids. */
 export class FrameTemplate {
   readonly #frame: Buffer;
   readonly #payloadStart: number;
@@ -66,7 +66,7 @@ export function slotOfId(bytes: Uint8Array, at: number): number {
 }
 
 const ID_MEMBER = Buffer.from('"invocation_id":"');
-/** Maximum size of the members other than the payload, at either end of a frame. */
+/** Maximum size of the members before the payload, and of the members after it, in bytes. */
 const ENVELOPE_BYTES = 512;
 
 /** Returns the position of the invocation id in a frame, or -1. Does not search the payload of a large frame. */

@@ -15,9 +15,9 @@ const BINDING_ROWS: ReadonlySet<number> = new Set([1, 2, 3, 4, 11, 16, 26, 27, 2
 /** `svc` in a checkout. */
 const CLI = "packages/cli/bin/svc.js";
 const RESULTS_FOLDER = fileURLToPath(new URL("../results", import.meta.url));
-/** On the disk of the repository, because the folder for temporary files may be in memory. */
+/** Folder for data. On the disk of the repository, because the folder for temporary files may be in memory. */
 const WORK_FOLDER = fileURLToPath(new URL(`../../.cache/bench/run-${process.pid}`, import.meta.url));
-/** The bench always ends, even if a scenario hangs. */
+/** Time limit for the whole bench, so that it ends even if a scenario hangs. */
 const TOTAL_TIMEOUT_MS = 30 * 60_000;
 
 async function runScenario(scenario: Scenario, index: number, options: Options): Promise<Outcome> {

@@ -4,9 +4,9 @@ import { parseArgs } from "node:util";
 export const ROWS = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 29, 30, 31,
 ] as const;
-/** Rows of the console, which need a browser: measured only on request. */
+/** Rows of the console. They are measured only if `--rows` names them, because they need a browser. */
 export const CONSOLE_ROWS = [26, 27, 28, 32] as const;
-/** Rows of a cluster, which need a NATS server: measured only on request. */
+/** Rows of a cluster. They are measured only if `--rows` names them, because they need a NATS server. */
 const CLUSTER_ROWS = [33, 34] as const;
 const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS, ...CLUSTER_ROWS];
 
@@ -17,7 +17,7 @@ export interface Options {
   readonly warmUpMs: number;
   /** Each measuring window, in milliseconds. */
   readonly measureMs: number;
-  /** Few, short windows: shows that the bench works, but not the engine's performance. */
+  /** Use few and short windows. This shows that the bench works, but not the engine's performance. */
   readonly quick: boolean;
   /** Exit with 1 if a binding bar fails. */
   readonly strict: boolean;

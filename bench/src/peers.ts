@@ -6,11 +6,11 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Kept between runs; ignored by git. */
+/** Folder of the installed systems. It is kept between runs, and git ignores it. */
 const FOLDER = fileURLToPath(new URL("../../.cache/bench/peers", import.meta.url));
 /**
- * `iii-sdk` is the published client for this wire (compatibility). The versions are those with which the budgets were
- * measured.
+ * `iii-sdk` is the published client whose protocol the engine supports. The versions are fixed, because the limits were
+ * set with these versions.
  */
 const PACKAGES = ["moleculer@0.14.36", "nats@2.29.3", "iii-sdk@0.11.6", "bullmq@6.7.0"];
 const INSTALL_TIMEOUT_MS = 180_000;
@@ -38,7 +38,7 @@ export async function installPeers(): Promise<Peers> {
   return { packages: FOLDER, natsServer: await findNatsServer() };
 }
 
-/** Returns the installed program, else that of Debian's package, unpacked without installing it. */
+/** Returns the installed program. If there is none, downloads and unpacks Debian's package without installing it. */
 async function findNatsServer(): Promise<string | undefined> {
   const installed = (process.env.PATH ?? "").split(":").map((folder) => join(folder, "nats-server"));
   const unpacked = join(FOLDER, "debian", "usr", "sbin", "nats-server");
@@ -52,7 +52,7 @@ async function findNatsServer(): Promise<string | undefined> {
     if (archive === undefined) return undefined;
     await run("dpkg", ["-x", archive, "."], { cwd: debian, timeout: INSTALL_TIMEOUT_MS });
   } catch {
-    // Not a Debian system, or its archive cannot be reached: the comparison is reported as not run.
+    // This is not a Debian system, or its archive cannot be reached. The comparison is then reported as not run.
     return undefined;
   }
   return existsSync(unpacked) ? unpacked : undefined;

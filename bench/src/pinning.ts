@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 
-/** Part of util-linux, which not every machine has. */
+/** Program that binds processes to cores. It is part of util-linux, which not every machine has. */
 const PROGRAM = "taskset";
-/** Part of util-linux too. */
+/** Program that changes scheduling priorities. It is part of util-linux too. */
 const PRIORITY_PROGRAM = "chrt";
 const LOAD_CORE = 0;
 const SERVER_CORE = 1;
@@ -29,12 +29,13 @@ export function placeLike(modelPid: number, pid: number): void {
     spawnSync(PROGRAM, ["--all-tasks", "--cpu-list", "--pid", allowed, String(pid)], { stdio: "ignore" });
 }
 
-/** Core of a server, relative to the load generator. */
+/** `one core`: the server runs on the core of the load generator. `two cores`: it runs on another core. */
 export type Layout = "one core" | "two cores";
 
 /**
- * Puts a server on the load's core, or on another one. Waking another core costs several times as much as switching
- * processes on one core. The scheduler alternates between the two, which would make the values vary.
+ * Binds a server to the load generator's core or to another core. Waking a process on another core costs several times
+ * as much as switching processes on one core. Without binding, the scheduler would alternate between both, and the
+ * values would vary.
  */
 export function place(serverPid: number, layout: Layout): void {
   pinToCore(serverPid, layout === "one core" ? LOAD_CORE : SERVER_CORE);
@@ -53,8 +54,8 @@ export function placeApart(generatorPid: number, serverPids: readonly number[]):
 }
 
 /**
- * Returns the path of a script in `folder` that runs the program so that it gets only the processor time that no other
- * process needs. The program's own processes inherit that. Returns the program if the system has no `chrt`.
+ * Returns the path of a script in `folder` that runs the program and its child processes with only the processor time
+ * that no other process needs. Returns the program itself if the system has no `chrt`.
  */
 export function idleProgram(program: string, folder: string): string {
   if (spawnSync(PRIORITY_PROGRAM, ["--idle", "0", "true"], { stdio: "ignore" }).status !== 0) return program;

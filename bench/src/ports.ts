@@ -4,7 +4,7 @@ export function pause(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs));
 }
 
-/** Whether a loopback port accepts a connection. */
+/** Resolves with whether a loopback port accepts a connection. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

@@ -57,7 +57,8 @@ export function benchScript(name: string): string {
 }
 
 function forkScript(name: string, args: readonly string[]): ChildProcess {
-  // Standard output is for the tables. Clients of other systems write greetings to it.
+  // The child's standard output is ignored, because clients of other systems write greetings to it, and the bench's own
+  // standard output is for the tables.
   const child = fork(benchScript(name), args, { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
   adopt(child);
   return child;

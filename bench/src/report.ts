@@ -18,7 +18,7 @@ export interface Outcome {
   readonly failure: string | undefined;
 }
 
-/** Whether every binding bar holds and no scenario with binding bars failed. */
+/** Returns whether every binding bar holds and no scenario with binding bars failed. */
 export function allBindingHold(outcomes: readonly Outcome[], bindingRows: ReadonlySet<number>): boolean {
   return outcomes.every(
     (outcome) =>

@@ -8,7 +8,7 @@ const FILL_TIMEOUT_MS = 300_000;
 /** The store of items in its own process, without an engine. */
 export class StoreProcess implements Server {
   readonly pid: number;
-  /** It has no port. */
+  /** Always 0, because this process does not listen. */
   readonly port = 0;
   readonly #process: RequestProcess<StoreRequest, StoreReply>;
 
@@ -17,7 +17,7 @@ export class StoreProcess implements Server {
     this.pid = process.pid;
   }
 
-  /** `folder` is for its databases. */
+  /** Starts the process. `folder` is the folder for its databases. */
   static async start(folder: string): Promise<StoreProcess> {
     return new StoreProcess(await RequestProcess.start("servers/item-store", [folder]));
   }

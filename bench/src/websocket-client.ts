@@ -6,7 +6,7 @@ export const OPCODE = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as con
 
 const MASK_BIT = 0x80;
 const FINAL_BIT = 0x80;
-/** Fixed and not zero: a zero key would save the server the unmasking. */
+/** The key is constant, so that frames can be masked once. It is not zero, because the server could skip unmasking. */
 const MASK_KEY = Buffer.from([0x5a, 0xc3, 0x17, 0x9e]);
 const MASK_WORD = MASK_KEY.readUInt32LE(0);
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -130,7 +130,7 @@ interface FrameSize {
   readonly total: number;
 }
 
-/** Returns undefined while the header is incomplete. */
+/** Returns the sizes of the frame at `at`, or undefined while its header is incomplete. */
 function frameSize(buffer: Buffer, at: number, end: number): FrameSize | undefined {
   if (end - at < 2) return undefined;
   const second = buffer[at + 1] as number;

@@ -14,12 +14,12 @@ export interface ClientArguments {
   readonly ports: { readonly caller: number; readonly callee: number };
 }
 
-/** One process's side of a system: as caller it calls the function of the callee's process, which returns its input. */
+/** A client of a system in one process, as caller or as callee. The caller calls an echo function of the callee. */
 export interface Client {
   call(payload: unknown): Promise<unknown>;
 }
 
-/** Message to a caller: measure one window. */
+/** Message that tells a caller process to measure one window. */
 export interface WindowRequest {
   readonly concurrency: number;
   readonly payloadBytes: number;

@@ -1,4 +1,5 @@
-// One end of a call between two processes: the callee returns its input, the caller measures windows on request.
+// A process that is the caller or the callee of calls between two processes. The callee returns its input. The caller
+// measures windows when its parent process asks for them.
 import { isDeepStrictEqual } from "node:util";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";

@@ -1,4 +1,4 @@
-// Another microservice framework for Node, in the version with which the budgets were measured.
+// A client of Moleculer, another microservice framework for Node. Its version is fixed in `peers.ts`.
 import type { Client, ClientArguments } from "./client.ts";
 import { loadInstalled } from "./installed-package.ts";
 

@@ -1,4 +1,4 @@
-// Compatibility: the published client of a third party for this wire, unchanged from the registry.
+// The published client of a third party, unchanged from the registry. The engine supports its protocol.
 import { type Client, type ClientArguments, ECHO_FUNCTION } from "./client.ts";
 import { loadInstalled } from "./installed-package.ts";
 

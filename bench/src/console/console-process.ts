@@ -21,7 +21,7 @@ export interface ConsoleProcess {
 export async function startConsole(engine: EngineProcess): Promise<ConsoleProcess> {
   if (!existsSync(PAGE)) throw new Error(`${PAGE} is missing; run the bench with npm run bench, which builds it first`);
   const args = [
-    // For a proxy, whose port differs.
+    // A proxy with another port serves the console under this name.
     "--allowed-host",
     PROXY_HOST,
     "--port",

@@ -24,8 +24,8 @@ interface SystemOptions {
   readonly name: string;
   readonly modules: readonly ModuleEntry[];
   /**
-   * True: the browser gets only the time that no other process needs. For rows that measure the engine and its callers,
-   * because a user's browser runs on another machine.
+   * True if the browser gets only the processor time that no other process needs. For scenarios that measure the engine
+   * and its callers, because in practice the browser runs on another machine.
    */
   readonly isBrowserIdle?: boolean;
 }
@@ -44,7 +44,8 @@ export async function withConsole<Result>(
     undo.push(() => console.stop());
     const worker = connect(`ws://127.0.0.1:${engine.port}`, {
       name: "filler",
-      // Writes nothing here; a silent logger would send nothing to the engine either.
+      // The logger writes nothing on this machine but sends the entries to the engine. A silent logger would not send
+      // any.
       logger: createLogger({ write: () => {} }),
       handleSignals: false,
     });
@@ -68,7 +69,7 @@ export async function fill(count: number, each: (at: number) => Promise<unknown>
   );
 }
 
-/** Returns the load of the machine, for the reader of the results: mean length of the run queue in the last minute. */
+/** Returns the load average of the machine in the last minute, which is shown with the results. */
 export function loadNow(): number {
   return loadavg()[0] as number;
 }

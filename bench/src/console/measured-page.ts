@@ -29,8 +29,8 @@ export class MeasuredPage {
   }
 
   /**
-   * Visits the address. Resolves with the milliseconds until the JavaScript expression `isThere` holds, by the page's
-   * clock.
+   * Visits the address. Resolves with the time until the JavaScript expression `isThere` is true, in milliseconds of
+   * the page's clock.
    */
   async visit(url: string, isThere: string, timeoutMs: number): Promise<number> {
     await this.page.goto(url);
@@ -38,7 +38,8 @@ export class MeasuredPage {
   }
 
   /**
-   * Resolves with the milliseconds from the start of the visit until the expression holds. Checks it with each frame.
+   * Resolves with the time from the start of the visit until the expression is true, in milliseconds. Checks the
+   * expression at each frame of the page.
    */
   async until(isThere: string, timeoutMs: number): Promise<number> {
     const look = `(${isThere}) ? done(performance.now()) : requestAnimationFrame(look)`;
@@ -51,7 +52,7 @@ export class MeasuredPage {
 
   /** Returns the duration of the longest task since the last call, in milliseconds. 0 if none took 50 ms. */
   async longestTaskMs(): Promise<number> {
-    // The browser reports a task after its end.
+    // Wait some frames, because the browser reports a task only after its end.
     await this.#frames(5);
     return (await this.page.evaluate("Math.max(0, ...window.longTasks.splice(0))")) as number;
   }

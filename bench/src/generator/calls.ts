@@ -13,7 +13,7 @@ const STATE_SCOPE = "bench";
 
 interface Target {
   readonly functionId: string;
-  /** Payloads that a slot alternates: writing the same value again would write nothing. */
+  /** Payloads that a slot sends in turn. They differ, because the engine does not write a value that is unchanged. */
   dataOf(slot: number): readonly string[];
   isResult(result: unknown): boolean;
 }
@@ -60,7 +60,7 @@ function isOneOf(...values: readonly string[]): (value: unknown) => boolean {
   return (value) => checks.some((check) => check(value));
 }
 
-/** Longer than an engine takes to tell the others of a function. */
+/** Wait in milliseconds, until the other engines of a cluster know a new function. It takes them less time. */
 const MIRRORED_MS = 1_000;
 
 /** Makes calls in a closed loop through an engine, from and to connections of this process. */
@@ -84,7 +84,7 @@ export async function runCalls(load: CallLoad): Promise<Window> {
     const onLost = (error: Error): void => loop.fail(error);
     for (let index = 0; index < load.callees; index++)
       peers.push(await connectCallee(load, `bench-callee-${index}`, onLost));
-    // Until the function is registered at the callers' engine, too.
+    // Wait until the callers' engine knows the function too.
     if (load.calleePort !== undefined && load.callees > 0) await pause(MIRRORED_MS);
     for (let index = 0; index < load.callers; index++) {
       const check = new FrameCheck(expectPayload("invocationresult", target.isResult));

@@ -4,7 +4,7 @@ import type { Window, WindowSettings } from "./load.ts";
 
 const DRAIN_TIMEOUT_MS = 15_000;
 const MEMORY_SAMPLE_MS = 50;
-/** A window with fewer operations than this per slot is extended, up to this multiple of its length. */
+/** A window with fewer operations per slot than this is extended by its length, up to MAX_EXTENSIONS times. */
 const MIN_OPERATIONS_PER_SLOT = 1;
 const MAX_EXTENSIONS = 10;
 

@@ -6,13 +6,13 @@ import type { EventFanOutLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
 import { callTemplate, resultTemplate } from "./wire-frames.ts";
 
-/** Events in flight: enough that no subscriber waits for the publisher. */
+/** Number of events in flight. With this number, no subscriber has to wait for the publisher. */
 const EVENTS_IN_FLIGHT = 8;
 
 /** Publishes in a closed loop. An event is complete when every subscriber was called with it. */
 export async function runEventFanOut(load: EventFanOutLoad): Promise<Window> {
   const peers: Peer[] = [];
-  // Triggers of the previous window may be kept for a reconnect.
+  // Each window has its own topic, because the engine may still keep triggers of the previous window for a reconnect.
   const topic = `bench.${randomUUID()}`;
   const payload = payloadOfBytes(load.payloadBytes);
   /** Slot of each event, by its number, and the number of subscribers that were not called yet. */
@@ -26,8 +26,8 @@ export async function runEventFanOut(load: EventFanOutLoad): Promise<Window> {
       slots.push(slot);
       missing.push(load.subscribers);
       publisher?.queue(publish.withId((ids[slot] as SlotIds).next()));
-      // A connection flushes automatically only after it has read something. This is called for reads of another
-      // connection.
+      // A connection flushes automatically only after it has read something itself. This callback runs for reads of
+      // other connections, so the publisher must be flushed here.
       publisher?.flush();
     });
     const onLost = (error: Error): void => loop.fail(error);
@@ -57,7 +57,9 @@ interface Subscribing {
   readonly index: number;
   readonly topic: string;
   readonly payload: string;
-  /** The events of one publisher arrive in order, so counting identifies them. */
+  /**
+   * Called with the number of each event. The number is counted, because the events of one publisher arrive in order.
+   */
   readonly heard: (number: number) => void;
   readonly onLost: (error: Error) => void;
 }

@@ -38,7 +38,9 @@ export async function runFanOut(load: FanOutLoad): Promise<Window> {
   }
 }
 
-/** A starting engine responds with 503 until all its modules have started. */
+/**
+ * Opens the first client. Tries again after a 503, because an engine responds so until all its modules have started.
+ */
 async function openFirst(load: FanOutLoad, fanOut: FanOut): Promise<WebSocketClient> {
   const giveUpMs = performance.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -61,7 +63,7 @@ function openClient(load: FanOutLoad, index: number, fanOut: FanOut): Promise<We
 
 type Phase = "opening" | "warming" | "measuring" | "draining" | "over";
 
-/** The events of one window. Clients receive them in order, so counting identifies them. */
+/** The events of one window. Each client receives them in order, so an event is identified by counting. */
 class FanOut {
   readonly window: Promise<Window>;
   readonly #load: FanOutLoad;
@@ -69,7 +71,9 @@ class FanOut {
   readonly #latencies = new Latencies();
   /** Publish time of each event, by its number. */
   readonly #sentAtMs: number[] = [];
-  /** Number of events that each client has received. -1 before its sync, which confirms the join. */
+  /**
+   * Number of events that each client has received. -1 until the client has received its sync, which confirms the join.
+   */
   readonly #counts: Int32Array;
   /** Number of clients that have received the awaited message: their sync, or the latest event. */
   #complete = 0;
@@ -90,7 +94,8 @@ class FanOut {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // `ready` reports a failure while the clients are opened. Prevents an unhandled rejection if nothing waits for it.
+    // Prevents an unhandled rejection while nobody waits for `window`. While the clients are opened, `ready` reports a
+    // failure.
     this.window.catch(() => {});
   }
 

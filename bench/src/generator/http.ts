@@ -9,7 +9,9 @@ const HANDLER = "bench::http";
 const REQUEST_BODY = JSON.stringify({ a: 100, b: 200 });
 const RESPONSE_BODY = JSON.stringify({ c: 300 });
 
-/** Makes requests in a closed loop: static ones, or requests that a trigger converts to calls of this process. */
+/**
+ * Makes requests in a closed loop: for a static response, or requests that a trigger turns into calls of this process.
+ */
 export async function runHttp(load: HttpLoad): Promise<Window> {
   const connections: HttpConnection[] = [];
   let handler: Peer | undefined;

@@ -6,7 +6,7 @@ const BATCH = 100;
 let idle: Peer[] = [];
 let lost = 0;
 
-/** Opens the connections in batches. Resolves when the engine has registered each one's function. */
+/** Opens the connections in batches. Resolves when the engine has registered the functions of all connections. */
 export async function openIdle({ port, connections }: OpenIdle): Promise<void> {
   lost = 0;
   while (idle.length < connections) {
@@ -30,7 +30,7 @@ async function openOne(port: number, index: number): Promise<Peer> {
   return peer;
 }
 
-/** Closes all connections. Throws if some had ended before, because then fewer were measured than requested. */
+/** Closes all connections. Throws if one had ended before, because then too few connections were measured. */
 export function closeIdle(): void {
   const lostConnections = lost;
   for (const peer of idle) peer.close();

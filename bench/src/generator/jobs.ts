@@ -25,14 +25,14 @@ export async function runJobs(load: JobLoad): Promise<Window> {
         `{"queue":"${load.queue}","function_id":"${JOB}","data":{"slot":"${name}","payload":${payload}}}`,
       );
     });
-    /** The outstanding messages of a job: accepted, called. */
+    /** By slot: number of messages that the slot's job still waits for. There are two: `accepted` and the call. */
     const missing = new Uint8Array(load.concurrency);
     let publisher: Peer | undefined;
     const loop = new ClosedLoop(load, load.concurrency, (slot) => {
       missing[slot] = 2;
       publisher?.queue((enqueues[slot] as (typeof enqueues)[0]).withId((ids[slot] as SlotIds).next()));
-      // A connection flushes automatically only after it has read something. This may be called for reads of the other
-      // connection.
+      // A connection flushes automatically only after it has read something itself. This callback may run for reads of
+      // the other connection, so the publisher must be flushed here.
       publisher?.flush();
     });
     const arrived = (slot: number): void => {

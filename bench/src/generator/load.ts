@@ -4,7 +4,7 @@ export interface WindowSettings {
   readonly warmUpMs: number;
   /** Duration of counting, in milliseconds. */
   readonly measureMs: number;
-  /** Process ids whose CPU time is measured. The memory of the first is measured, too. */
+  /** Ids of the processes whose CPU time is measured. The memory of the first process is measured too. */
   readonly observe: readonly number[];
 }
 
@@ -12,9 +12,9 @@ export interface CallLoad extends WindowSettings {
   readonly kind: "calls";
   /** Port of the engine's worker socket. */
   readonly port: number;
-  /** Port of the engine that the callees connect to. Default: that of the callers. */
+  /** Port of the engine to which the callees connect. Default: the engine of the callers. */
   readonly calleePort?: number | undefined;
-  /** `echo` is routed through the engine to a callee of the generator. The engine's state module answers the others. */
+  /** `echo` is a function of the generator's callees. The other functions belong to the engine's state module. */
   readonly target: "echo" | "state::set" | "state::get" | "state::update" | "state::entries";
   readonly callers: number;
   /** Number of callee connections. 0 for the state targets. */
@@ -44,13 +44,13 @@ export interface HttpLoad extends WindowSettings {
   readonly port: number;
   /** Keep-alive connections with one request in flight each. */
   readonly concurrency: number;
-  /** Set if requests become calls: the generator then answers them, and registers this many routes first. */
+  /** Set if requests become calls. Then the generator registers this many routes and answers the calls. */
   readonly calls?: { readonly bridgePort: number; readonly routes: number } | undefined;
 }
 
 /**
- * A fixed number of bytes from one WebSocket to another. The window ends when the last one has arrived. Operations are
- * MiB.
+ * A fixed number of bytes from one WebSocket to another. The window ends when the last byte has arrived. An operation
+ * is 1 MiB.
  */
 export interface StreamLoad extends WindowSettings {
   readonly kind: "stream";
@@ -61,7 +61,9 @@ export interface StreamLoad extends WindowSettings {
   readonly itemBytes: number;
 }
 
-/** Events from one publisher to many WebSocket clients. Operations are events. Latencies are per client and event. */
+/**
+ * Events from one publisher to many WebSocket clients. An operation is an event. Latencies are per client and event.
+ */
 export interface FanOutLoad extends WindowSettings {
   readonly kind: "fan-out";
   /** Through a stream of the engine, or through a broadcast server. */
@@ -72,7 +74,7 @@ export interface FanOutLoad extends WindowSettings {
   readonly bridgePort: number;
   readonly clients: number;
   readonly payloadBytes: number;
-  /** Milliseconds between events. 0: the next event when all clients have the previous one. */
+  /** Milliseconds between events. 0: the next event is sent when all clients have received the previous one. */
   readonly intervalMs: number;
   /** Whether an additional client of the extended protocol has stopped reading, with its outbound buffer full. */
   readonly withStalledClient: boolean;

@@ -1,4 +1,4 @@
-// The load generator's process. Receives one task at a time from its parent and answers with the results of the window.
+// The load generator's process. Receives one task at a time from its parent process and replies with the results.
 import { runCalls } from "./calls.ts";
 import { runEcho } from "./echo.ts";
 import { runEventFanOut } from "./event-fan-out.ts";

@@ -5,7 +5,7 @@ import { WebSocketClient } from "../websocket-client.ts";
 
 const SETUP_TIMEOUT_MS = 30_000;
 
-/** A message outside of the load. Parsed with JSON.parse. */
+/** A message that is not part of the load. It is parsed with JSON.parse. */
 export interface ControlMessage {
   readonly type: string;
   readonly id?: string;
@@ -75,8 +75,8 @@ export class Peer {
   }
 
   /**
-   * Sends the queued frames. Resolves when `isLast` returns true for a message. Rejects on an error from the engine,
-   * and after 30 s.
+   * Sends the queued frames. Resolves when `isLast` returns true for a message. Rejects if the engine sends an error,
+   * or after 30 s.
    */
   awaitControl(isLast: (message: ControlMessage) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -138,8 +138,8 @@ function introduction(name: string): object {
 }
 
 /**
- * Checks the contents of frames: parses and compares the first one. After that an equal length is enough, and a frame
- * of another length is parsed again.
+ * Checks the contents of frames. Parses the first frame. Later frames of the same length are not parsed, to save time;
+ * a frame of another length is.
  */
 export class FrameCheck {
   readonly #problemOf: (message: Record<string, unknown>) => string | undefined;

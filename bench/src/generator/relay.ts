@@ -8,8 +8,8 @@ import { callTemplate, resultTemplate } from "./wire-frames.ts";
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Sends the bytes of one call at a time through a relay to a second connection of this process, and those of its result
- * back.
+ * Sends as many bytes as a call has through a relay to a second connection of this process, and then as many bytes as a
+ * result has back. One call at a time is in flight.
  */
 export async function runRelay(load: RelayLoad): Promise<Window> {
   const payload = payloadOfBytes(load.payloadBytes);

@@ -11,8 +11,8 @@ const SENDING_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
 /**
- * Sends a fixed number of bytes from one WebSocket to another through a server and measures the time until the last one
- * has arrived.
+ * Sends a fixed number of bytes from one WebSocket to another through a server and measures the time until the last
+ * byte has arrived.
  */
 export async function runStream(load: StreamLoad): Promise<Window> {
   const sockets: WebSocket[] = [];

@@ -22,7 +22,7 @@ export interface PairOptions {
   readonly address: string;
   /** Folder with the installed packages. Empty for svc's client. */
   readonly packages: string;
-  /** Process ids of the server between the two. */
+  /** Ids of the processes of the server between caller and callee. */
   readonly between: readonly number[];
 }
 

@@ -7,7 +7,7 @@ import { echoCalls, engineFor, measurementsOf, type Scenario, withServers } from
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
-/** Share of sampled traces: some thousand spans per second, as sent by an engine under load. */
+/** Share of sampled traces. With it, the engine sends some thousand spans per second, like an engine under load. */
 const SAMPLING_RATIO = 0.1;
 
 /** Measures the effect on callers if the OTLP collector is killed while the engine sends spans to it. */

@@ -6,7 +6,7 @@ import { formatNumber } from "../table.ts";
 import type { Scenario } from "./scenario.ts";
 
 const LOGS = 100_000;
-/** By default the engine keeps 10,000 entries and 16 MiB. */
+/** Raises the engine's limits, because by default it keeps only 10,000 entries and 16 MiB. */
 const OBSERVABILITY = {
   name: "svc-observability",
   config: { logs_max_count: 150_000, logs_max_bytes: 256 * 1024 * 1024, logs_console_output: false },
@@ -16,7 +16,7 @@ const OPEN_TIMEOUT_MS = 60_000;
 const LIVE_RATE = 500;
 const LIVE_SECONDS = 5;
 const LOAD_TIMEOUT_MS = 180_000;
-/** Entries that an open page receives: as many as in 5 minutes at 200 calls per second, but 2,000 per second. */
+/** Entries that an open page receives: as many as in 5 minutes with 200 calls per second, but faster. */
 const FOLLOWED = 60_000;
 const QUICK_FOLLOWED = 15_000;
 /** After this number the page has evicted the first entries. */
@@ -114,7 +114,7 @@ function write({ worker }: ConsoleSystem, at: number, service = "shop"): Promise
   });
 }
 
-/** Returns by how many MB the heap of an open page grows while it follows entries, once it has evicted the first. */
+/** Returns the growth of an open page's heap in MB while it receives entries. Begins after it has evicted an entry. */
 async function followedGrowthMb(system: ConsoleSystem, entries: number): Promise<number> {
   const measured = await MeasuredPage.open(system.browser);
   try {
@@ -152,7 +152,7 @@ async function visit(system: ConsoleSystem): Promise<Visit> {
       `${GRID}?.querySelector('[aria-selected]') != null`,
       OPEN_TIMEOUT_MS,
     );
-    // Requests besides the list (counts, the histogram) belong to the opening.
+    // The other requests of the page, for counts and the histogram, are part of opening the page.
     await measured.page.waitForLoadState("networkidle");
     const openingTaskMs = await measured.longestTaskMs();
     const begunMs = await measured.until("true", OPEN_TIMEOUT_MS);

@@ -18,7 +18,7 @@ const QUICK_WINDOW_MS = 2_000;
 /** Time for a page to load what it needs, before it is measured. */
 const SETTLE_MS = 2_000;
 const OPEN_TIMEOUT_MS = 60_000;
-/** By default the engine keeps 10,000 spans and 16 MiB. */
+/** Raises the engine's limits, because by default it keeps only 10,000 spans and 16 MiB. */
 const OBSERVABILITY = {
   name: "svc-observability",
   config: {
@@ -123,7 +123,7 @@ export const consoleOpenPages: Scenario = {
 };
 
 interface Windows {
-  /** Without a page. */
+  /** The windows without a page. */
   readonly none: Measured[];
   readonly open: Measured[];
 }
@@ -158,7 +158,7 @@ function barsOf(name: string, { none, open }: Windows): readonly Bar[] {
   ];
 }
 
-/** Loads the Dashboard with an empty cache, until all of it is there. */
+/** Loads the Dashboard with an empty cache. Resolves when all its parts are loaded. */
 async function firstLoad({ browser, url }: ConsoleSystem): Promise<Transfers> {
   const proxy = await startCountedProxy(Number(new URL(url).port));
   const measured = await MeasuredPage.open(browser);
@@ -167,7 +167,7 @@ async function firstLoad({ browser, url }: ConsoleSystem): Promise<Transfers> {
     measured.page.on("request", () => requests++).on("websocket", () => requests++);
     const { path, isThere } = PAGES.Dashboard;
     await measured.visit(`http://${PROXY_HOST}:${proxy.port}${path}`, isThere, OPEN_TIMEOUT_MS);
-    // The bell, the palette and dialogs are loaded a second after the page.
+    // The bell, the command palette and the dialogs are loaded a second later than the page itself. Wait for the bell.
     await measured.until(`document.querySelector('[title="Notifications"]') !== null`, OPEN_TIMEOUT_MS);
     await measured.page.waitForLoadState("networkidle", { timeout: OPEN_TIMEOUT_MS });
     return { requests, kb: proxy.bytes() / 1024 };
@@ -177,7 +177,7 @@ async function firstLoad({ browser, url }: ConsoleSystem): Promise<Transfers> {
   }
 }
 
-/** Rejects if the engine does not keep the spans and log entries that the pages are measured with. */
+/** Rejects if the engine has not kept all spans and log entries that the pages need for the measurement. */
 async function checkStored({ worker }: ConsoleSystem): Promise<void> {
   for (const function_id of ["engine::traces::list", "engine::logs::list"]) {
     const { total } = await worker.call<{ readonly total: number }>({ function_id, payload: { limit: 1 } });
@@ -200,7 +200,7 @@ async function callNumber({ worker }: ConsoleSystem, at: number): Promise<void> 
   await (at % FAILS_EVERY === 0 ? call.catch(() => undefined) : call);
 }
 
-/** Rejects if the page shows nothing new meanwhile: it would cost nothing. */
+/** Measures with an open page. Rejects if the page shows nothing new, because then its cost was not measured. */
 async function withPage<Result>(
   { browser, url }: ConsoleSystem,
   { path, isThere }: { readonly path: string; readonly isThere: string },

@@ -118,7 +118,7 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
     const { page } = measured;
     await measured.visit(`${url}/streams?sub=flood:all&stream=flood`, JOINED, TIMEOUT_MS);
     const counters = () => page.evaluate(COUNTERS) as Promise<Readonly<Record<string, number>>>;
-    /** Both are read when no message is in flight. */
+    /** Returns the counters of the page and of the engine, at a time when no message is in flight. */
     const settled = async (): Promise<{ readonly page: Counts; readonly engine: Counts }> => {
       for (let before = -1; ; ) {
         await pause(5 * TICK_MS);

@@ -49,8 +49,8 @@ function measure(context: ScenarioContext, round: number): Promise<{ readonly fi
     crashing: () => start("crashing", [{ name: "crashes", command: CRASHES }]),
   };
   return withServers(servers, async ({ idle, crashing }) => {
-    // Measured from the start of the engines, so that no crash is missed. The cost of an engine's start is the same for
-    // both.
+    // The measurement begins with the start of the engines, so that it includes every crash. The cost of starting an
+    // engine is the same for both engines.
     const more = (): number => usedUs(crashing) - usedUs(idle);
     await pause(MINUTE_MS);
     const first = more();

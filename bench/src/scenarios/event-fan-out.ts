@@ -77,8 +77,8 @@ export const eventFanOut: Scenario = {
 };
 
 /**
- * With one subscriber an event is two calls, that of the publisher and that of the subscriber. With many subscribers
- * the first one hardly matters.
+ * With one subscriber, an event costs two calls: one by the publisher and one to the subscriber. With many subscribers,
+ * the publisher's call hardly matters, so the limits differ.
  */
 function limitsFor(workers: number): { readonly deliveries: number; readonly cpu: number } {
   return workers === 1 ? { deliveries: 0.5, cpu: 2 } : { deliveries: 0.8, cpu: 1.25 };

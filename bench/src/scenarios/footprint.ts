@@ -14,7 +14,7 @@ const MAX_ROUNDS = 5;
 const SETTLE_MS = 1500;
 
 interface Footprint {
-  /** Values of a simple Node server, measured just before: they show Node's share and the load of the machine. */
+  /** Values of a simple Node server, measured directly before the engine. They show the share of Node itself. */
   readonly bare: { readonly listeningMs: number; readonly idleMb: number };
   readonly listeningMs: number;
   readonly idleMb: number;

@@ -7,11 +7,11 @@ import { ratio, spread } from "../statistics.ts";
 import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const MANY_ROUTES = 1000;
-/** Value published by the other system, from other hardware: it shows only the order of magnitude. */
+/** Value that another system has published. It was measured on other hardware, so it shows only the magnitude. */
 const PEER_P50_US = 323;
 const PEER_REQUESTS_PER_S = 2270;
 
-/** Rows 8 and 9: requests that become calls, compared with a simple server, and the cost of many routes. */
+/** Measures requests that become calls, compared with a simple server, and the cost of many routes. */
 export const httpCalls: Scenario = {
   title: "HTTP requests that become calls",
   rows: [8, 9],

@@ -27,7 +27,7 @@ import { storedSpans } from "./stored-spans.ts";
 import { streamFanOut } from "./stream-fan-out.ts";
 import { waitingJobs } from "./waiting-jobs.ts";
 
-/** In the order of the budget table. */
+/** All scenarios, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   smallCalls,
   singleCall,

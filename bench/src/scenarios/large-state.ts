@@ -12,7 +12,7 @@ import { engineFor, measurementsOf, type Scenario, type ScenarioContext } from "
 const MB = 1024 * 1024;
 const ITEMS = 1_000_000;
 const QUICK_ITEMS = 50_000;
-/** The same page, in the middle of the scope. */
+/** Number of items of the small scope. The page with PAGE_PREFIX is in the middle of this scope too. */
 const FEW_ITEMS = 10_000;
 const PAYLOAD_BYTES = 100;
 /** Wait after the engine listens, before memory is read, in milliseconds. */
@@ -40,7 +40,7 @@ export const largeState: Scenario = {
       await store.stop();
     }
     const rounds: { readonly many: Round; readonly few: Round }[] = [];
-    // The first start reads all files from the disk, including the engine's own.
+    // This start is not measured, because the first start reads all files, including the engine's own, from the disk.
     await measure(context, "many");
     for (let round = 0; round < context.options.rounds; round++)
       rounds.push({ many: await measure(context, "many"), few: await measure(context, "few") });

@@ -71,7 +71,7 @@ function runSize(context: ScenarioContext, { label, bytes, limit }: (typeof SIZE
     ];
     if (bytes === MB) {
       const residentMb = spread(engineWindows.map((window) => window.peakResidentBytes / MB));
-      // For memory the maximum matters, not the median.
+      // For memory, the maximum is compared with the limit, not the median.
       const measured = { ...residentMb, median: residentMb.max };
       bars.push({
         row: 4,

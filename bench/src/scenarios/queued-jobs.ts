@@ -11,7 +11,7 @@ import { ratio } from "../statistics.ts";
 import { engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
 
 const IN_FLIGHT = [1, 128] as const;
-/** Least rate, compared with BullMQ. */
+/** Minimum ratio of the engine's rate to that of BullMQ, by the number of jobs in flight. */
 const LEAST_RATE = { 1: 1, 128: 1.2 } as const;
 const PAYLOAD_BYTES = 100;
 const QUEUE = "bench";

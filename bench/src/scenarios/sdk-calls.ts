@@ -50,7 +50,7 @@ const BUDGETS: readonly {
 ];
 
 /**
- * Rows 5 to 7: calls between two processes through the engine, with the CPU time of all processes, compared with other
+ * Measures calls between two processes through the engine, with the CPU time of all processes, compared with other
  * systems.
  */
 export const sdkCalls: Scenario = {

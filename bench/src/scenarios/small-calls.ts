@@ -10,7 +10,7 @@ const PAYLOAD_BYTES = 100;
 /** A routed call is two frames in and two out, twice as many as for an echo. */
 const ECHOES_PER_CALL = 2;
 
-/** Rows 1 and 2: the cost of routing a small call, compared with the naive engine and with simple frames. */
+/** Measures the cost of routing a small call, compared with the naive engine and with an echo of simple frames. */
 export const smallCalls: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, one caller and one callee connection`,
   rows: [1, 2],

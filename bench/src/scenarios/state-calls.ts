@@ -12,7 +12,7 @@ const PAYLOAD_BYTES = 100;
 const SYNC_TIMEOUT_MS = 30_000;
 const IN_FLIGHT = [1, 128] as const;
 
-/** A durable call must take at most this many times as long as a routed call and one sync. */
+/** A durable `state::set` may take at most this many times as long as a routed call plus one sync of the disk. */
 const LIMIT_OF_SINGLE_SET = 1.5;
 
 interface Case {
@@ -21,7 +21,9 @@ interface Case {
   readonly concurrency: (typeof IN_FLIGHT)[number];
 }
 
-/** Reads are the same for both. They run last, because the values must have been written. */
+/**
+ * Reads are measured once, because durability does not affect them. They run last, because they read written values.
+ */
 const CASES: readonly Case[] = IN_FLIGHT.flatMap((concurrency) => [
   ...(["durable", "relaxed"] as const).flatMap((durability) => [
     { operation: "set", durability, concurrency } as const,
@@ -87,7 +89,7 @@ export const stateCalls: Scenario = {
           variants[nameOf("store", each)] = () => store.measure({ ...timing, ...each });
         }
         const windows = await interleave(variants, options.rounds);
-        // The first round is not measured, and neither is its disk rate.
+        // The first round is discarded, so its disk rate is discarded too.
         const floor = syncs.slice(1);
         const of = (name: string): readonly Window[] => windows[name] ?? [];
         return { measurements: measurementsOf(windows), bars: barsOf(of, floor), notes: [syncNote(floor)] };

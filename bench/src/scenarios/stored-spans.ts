@@ -6,7 +6,7 @@ import { engineFor, type Scenario } from "./scenario.ts";
 const SPANS = 1_000_000;
 const QUICK_SPANS = 20_000;
 const SPANS_PER_TRACE = 5;
-/** Spans per import, since its call has a deadline. */
+/** Spans per import. One import for all spans would exceed the timeout of the call. */
 const SPANS_PER_IMPORT = 50_000;
 const LINES_PER_ITEM = 100;
 const IMPORT_TIMEOUT_MS = 300_000;

@@ -29,7 +29,7 @@ export const waitingJobs: Scenario = {
     const jobs = context.options.quick ? QUICK_JOBS : JOBS;
     const filledMs = await fill(context, jobs);
     const rounds: { readonly many: Round; readonly none: Round }[] = [];
-    // The first start reads all files from the disk, including the engine's own.
+    // This start is not measured, because the first start reads all files, including the engine's own, from the disk.
     await measure(context, "many");
     for (let round = 0; round < context.options.rounds; round++)
       rounds.push({ many: await measure(context, "many"), none: await measure(context, "none") });

@@ -15,7 +15,8 @@ const file = join(process.argv[2] ?? ".", `fdatasync-${process.pid}.tmp`);
 
 function measure(durationMs: number): SyncRate {
   const handle = openSync(file, "w");
-  // Writes to allocated space: a database reuses its log in the same way, so that a sync allocates no blocks.
+  // The file is allocated first and then overwritten, so that a sync allocates no blocks. A database reuses its log in
+  // the same way.
   writeSync(handle, Buffer.alloc(WRAP_BYTES));
   fdatasyncSync(handle);
   const startMs = performance.now();

@@ -1,4 +1,4 @@
-// The lower limit for HTTP in Node: one constant response, no routing.
+// The minimum cost of HTTP in Node: a server with one constant response and no routing.
 import { createServer } from "node:http";
 import { announceAndServe } from "./announce.ts";
 

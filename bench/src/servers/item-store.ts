@@ -53,7 +53,7 @@ async function storeOf(durability: StoreDurability): Promise<ItemStore> {
 async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Promise<Window> {
   const store = await storeOf(request.durability);
   const payload = payloadOfBytes(request.payloadBytes);
-  // Alternates: writing the same value again would write nothing.
+  // Two values are written in turn, because writing the same value again would write nothing.
   const values = [payload, otherThan(payload)].map((json) => ({
     json,
     bytes: request.payloadBytes,
@@ -77,7 +77,8 @@ async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Pro
   };
   const operation = operate[request.operation];
   let answered: number[] = [];
-  // Reads from memory resolve in the same turn of the event loop. Without a turn between them timers would never run.
+  // Reads from memory resolve in the same turn of the event loop. Without a new turn after some reads, timers would
+  // never run.
   const collect = (slot: number): void => {
     if (answered.push(slot) > 1) return;
     setImmediate(() => {

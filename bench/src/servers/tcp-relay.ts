@@ -1,5 +1,5 @@
-// The lower limit for Node: forwards the bytes of one connection to the other, unread. Connections are paired in the
-// order of their arrival.
+// The minimum cost of forwarding bytes in Node: forwards the bytes of one connection to another without parsing them.
+// Connections are paired in the order of their arrival.
 import { createServer, type Socket } from "node:net";
 import { announceAndServe } from "./announce.ts";
 

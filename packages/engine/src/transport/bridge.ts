@@ -136,7 +136,8 @@ export class Bridge {
       this.#admit(request, stream, (admitted) =>
         acceptWebSocket(request, stream, head, (socket) => new Connection(this.#ports, socket, admitted)),
       );
-    // `/otel` is accepted even if no module collects telemetry, because a published client cannot shut down without it.
+    // `/otel` is accepted even if no module collects telemetry. If it were refused, a published client would hang when
+    // it shuts down.
     else if (path === "/otel")
       this.#admit(request, stream, (admitted) =>
         acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)),
