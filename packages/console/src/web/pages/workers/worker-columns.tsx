@@ -110,7 +110,8 @@ export function workerColumns(
     {
       key: "name",
       header: t`Name`,
-      width: "minmax(9rem,2fr)",
+      // A process of a cluster has its id beside its name.
+      width: hasNodes ? "minmax(clamp(9rem,14vw,12rem),2fr)" : "minmax(9rem,2fr)",
       isMain: true,
       cell: (row) => <Name row={row} isShort={isBeside || hasNodes} />,
     },
@@ -122,7 +123,13 @@ export function workerColumns(
           },
         ]
       : []),
-    { key: "runtime", header: t`Runtime`, width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
+    {
+      key: "runtime",
+      header: t`Runtime`,
+      width: "4.5rem",
+      from: hasNodes ? 1360 : 640,
+      cell: ({ worker }) => known(worker?.runtime),
+    },
     { key: "version", header: t`Version`, width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
     {
       key: "isolation",
