@@ -102,7 +102,9 @@ describe("svc logs", () => {
     expect(out).toMatch(new RegExp(`adding up .*trace=${id.slice(0, 12)}\n$`));
     expect(await svc("logs", "--trace", "nothing")).toMatchObject({
       status: EXIT.usage,
-      notes: expect.stringContaining("32 hexadecimal digits"),
+      notes: expect.stringContaining(
+        "32 hexadecimal digits; the first ones are enough. To filter instead, pass --query.",
+      ),
     });
   });
 

@@ -131,7 +131,9 @@ function durationMs(text: string): number | undefined {
 /** Parses a trace id, or the first characters of one. */
 export function parseTraceId(text: string): string {
   if (!/^[0-9a-f]{1,32}$/i.test(text))
-    throw new InvalidArgumentError("A trace id has 32 hexadecimal digits; the first ones are enough.");
+    throw new InvalidArgumentError(
+      "A trace id has 32 hexadecimal digits; the first ones are enough. To filter instead, pass --query.",
+    );
   return text.toLowerCase();
 }
 

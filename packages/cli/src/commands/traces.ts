@@ -123,7 +123,7 @@ function print(shell: Shell, traces: readonly TraceRow[], hasNodes: boolean): vo
       duration_ms === null ? "running" : precise(duration_ms),
       String(span_count),
       error_count > 0 ? `${error_count} ✗` : status,
-      ...(hasNodes ? [nodes.join(",")] : []),
+      ...(hasNodes ? [nodes.join(", ")] : []),
       service ?? "",
       root_name ?? "",
     ],
