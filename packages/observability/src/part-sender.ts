@@ -10,18 +10,26 @@ export const MAX_PART = 50;
 export class PartSender<Item> {
   readonly #clock: Clock;
   readonly #send: (part: readonly Item[]) => void;
+  readonly #max: number;
   #waiting: Item[] = [];
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, send: (part: readonly Item[]) => void) {
+  /** `max`: maximum number of items that wait. */
+  constructor(clock: Clock, max: number, send: (part: readonly Item[]) => void) {
     this.#clock = clock;
+    this.#max = max;
     this.#send = send;
   }
 
-  /** Sends the first part at once, unless earlier items are still waiting. */
-  add(items: readonly Item[]): void {
-    this.#waiting = this.#waiting.concat(items);
+  /**
+   * Sends the first part at once, unless earlier items are still waiting. Returns the number of items that were
+   * dropped, because there was no room for them.
+   */
+  add(items: readonly Item[]): number {
+    const added = items.slice(0, this.#max - this.#waiting.length);
+    this.#waiting = this.#waiting.concat(added);
     if (this.#cancel === undefined) this.#sendPart();
+    return items.length - added.length;
   }
 
   /** Drops the waiting items. */

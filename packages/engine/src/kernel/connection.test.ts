@@ -94,6 +94,39 @@ describe("a worker's connection", () => {
     expect(await calls[0]).toMatchObject({ code: "invocation_stopped" });
   });
 
+  it("is kept while it reads, however slowly, and is cut off 30 s after it has read last", async () => {
+    const clock = manualClock();
+    const engine = await inMemoryEngine({ clock, deadlines: { defaultTimeoutMs: 600_000 } });
+    const quick = await engine.connectWorker();
+    let served = 0;
+    quick.serve("f", () => {
+      served += 1;
+      return "x".repeat(1024 * 1024);
+    });
+    await isAlive(quick);
+    const slow = await engine.connectWorker();
+    slow.stall();
+    for (let n = 0; n < 30; n++)
+      slow.say({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "f" });
+    await expect.poll(() => [served, engine.kernel.router.counts.inFlight]).toEqual([30, 0]);
+    slow.say({ type: "registerfunction", id: "g" });
+    await Promise.resolve();
+    expect(slow.paused).toBe(true);
+    for (let n = 0; n < 3; n++) {
+      clock.advance(29_000);
+      slow.read(1);
+      clock.advance(100);
+    }
+    let hasEnded = false;
+    const ended = slow.closed.finally(() => {
+      hasEnded = true;
+    });
+    await Promise.resolve();
+    expect(hasEnded).toBe(false);
+    clock.advance(30_100);
+    expect(await ended).toMatchObject({ code: 1012 });
+  });
+
   it("is read from again once its queue has room", async () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock });

@@ -30,13 +30,11 @@ const MAX_REGISTRATION_BYTES = 1024 * 1024;
 const MAX_QUEUED_FRAMES = 4_096;
 const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
 /**
- * If this many bytes are queued, large results of the worker's own calls are dropped. The limit is higher than the
- * limit for calls for two reasons. The functions have already run. And even a worker that reads quickly may have many
- * results in the queue, because bytes count as queued until the socket has accepted everything that was written
- * together with them.
+ * From this size on, large answers to the worker's own calls are dropped. The limit of a trusted worker is larger than
+ * the limit for calls, because the functions of these calls have run.
  */
-const MAX_QUEUED_ANSWER_BYTES = 4 * MAX_QUEUED_BYTES;
-/** A worker whose queue stays over the limit for this long is disconnected, in milliseconds. */
+const MAX_QUEUED_ANSWER_BYTES = { trusted: 4 * MAX_QUEUED_BYTES, restricted: MAX_QUEUED_BYTES } as const;
+/** A worker whose queue is over the limit and that reads nothing for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;
 /** Interval for checking a full queue, in milliseconds. */
 const BACKPRESSURE_CHECK_MS = 50;
@@ -221,7 +219,8 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   isOverfull(): boolean {
-    return this.#socket.queuedBytes >= MAX_QUEUED_ANSWER_BYTES;
+    const { isTrusted } = this.session.principal;
+    return this.#socket.queuedBytes >= MAX_QUEUED_ANSWER_BYTES[isTrusted ? "trusted" : "restricted"];
   }
 
   /**
@@ -236,8 +235,11 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       queuedFrames: this.#socket.queuedFrames,
       queuedBytes: this.#socket.queuedBytes,
     });
+    let queuedBytes = this.#socket.queuedBytes;
     const check = (): void => {
       if (this.#ended || this.#fullSince === undefined) return;
+      if (this.#socket.queuedBytes < queuedBytes) this.#fullSince = this.#ports.clock.monotonic();
+      queuedBytes = this.#socket.queuedBytes;
       if (!this.isFull()) {
         this.#fullSince = undefined;
         resume();

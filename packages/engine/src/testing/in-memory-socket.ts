@@ -14,6 +14,8 @@ export interface InMemoryClient {
   /** Stops reading frames, like a worker that does not read its socket; they stay queued in the engine. */
   stall(): void;
   unstall(): void;
+  /** Reads the next frames although it is stalled. */
+  read(count: number): void;
   /** True while the engine does not read what this end sends. */
   readonly paused: boolean;
   close(): void;
@@ -58,10 +60,13 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   }
 
   function flushToClient(): void {
-    if (stalled) return;
-    queuedBytes = 0;
-    taken += toClient.length;
-    for (const frame of toClient.splice(0)) {
+    if (!stalled) readFrames(toClient.length);
+  }
+
+  function readFrames(count: number): void {
+    taken += count;
+    for (const frame of toClient.splice(0, count)) {
+      queuedBytes -= Buffer.byteLength(frame);
       const parsed = JSON.parse(frame) as Record<string, unknown>;
       const at = waiting.findIndex(({ wanted }) => wanted(parsed));
       if (at === -1) received.push(frame);
@@ -133,6 +138,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
     stall() {
       stalled = true;
     },
+    read: readFrames,
     unstall() {
       stalled = false;
       queueMicrotask(flushToClient);

@@ -39,7 +39,7 @@ export class LogStream {
       ...{ delayMs: DELAY_MS, busyDelayMs: BUSY_DELAY_MS, large: LARGE, full: MAX_BATCH / 2 },
     });
     this.#redact = parts.redact;
-    this.#events = new PartSender(parts.clock, (entries) => {
+    this.#events = new PartSender(parts.clock, MAX_BATCH, (entries) => {
       const json = `{"type":"logs","data":{"logs":[${entries.join()}],"dropped":${this.#dropped}}}`;
       this.#dropped = 0;
       this.#stream.publish({ id: null, type: "event", json });
@@ -73,6 +73,6 @@ export class LogStream {
     this.#delay.reported(this.#batch.length);
     const entries = this.#batch;
     this.#batch = [];
-    this.#events.add(entries);
+    this.#dropped += this.#events.add(entries);
   };
 }

@@ -10,6 +10,8 @@ const DELAY_MS = 250;
  * faster.
  */
 const BUSY_DELAY_MS = 1_000;
+/** Maximum number of summaries that wait to be sent. Further ones are dropped, like the changes beyond MAX_CHANGED. */
+const MAX_WAITING = 1_000;
 
 /**
  * Provides the stream `svc.traces`. Its events are `{type: "traces", data: {traces: [...]}}` with summaries of changed
@@ -25,7 +27,7 @@ export function provideTraceStream(
       "Summaries of traces as they begin, change and end, up to 50 in one event; reported at most four times per second, once while many traces change",
     snapshot: (id) => (id === undefined ? "[]" : "null"),
   });
-  const events = new PartSender<TraceRow>(context.clock, (rows) =>
+  const events = new PartSender<TraceRow>(context.clock, MAX_WAITING, (rows) =>
     stream.publish({
       id: null,
       type: "event",

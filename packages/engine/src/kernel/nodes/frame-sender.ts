@@ -54,9 +54,12 @@ export class FrameSender {
     return this.#sentBytes + this.#waitingBytes >= this.#granted;
   }
 
-  /** True if the queue is more than half full. Then no large answer should be added. */
-  get isHalfFull(): boolean {
-    return this.#waitingBytes > MAX_WAITING_BYTES / 2;
+  /**
+   * Returns whether an answer of this size may be queued. Half of the bound is for answers, because calls, questions
+   * and items of channels need room as well: above the bound the session ends.
+   */
+  hasRoomFor(bytes: number): boolean {
+    return this.#waitingBytes + bytes <= MAX_WAITING_BYTES / 2;
   }
 
   /** True if the queue exceeds its limit, because the receiver is too slow. */

@@ -212,8 +212,9 @@ describe("a worker of another node", () => {
     for (const frame of frames) worker.say(resultOf(frame, "x".repeat(15_000_000)));
     await cluster.exchange();
     const answers = await Promise.all(calls);
-    expect(answers.slice(0, 3).map((answer) => typeof answer)).toEqual(["string", "string", "string"]);
-    expect(answers.slice(3)).toMatchObject(new Array(3).fill({ code: "overloaded", executed: "yes" }));
+    // 32 MiB may wait.
+    expect(answers.slice(0, 2).map((answer) => typeof answer)).toEqual(["string", "string"]);
+    expect(answers.slice(2)).toMatchObject(new Array(4).fill({ code: "overloaded", executed: "yes" }));
   });
 
   it("that accepted a large call and could not run it fails it: its payload is not kept", async () => {

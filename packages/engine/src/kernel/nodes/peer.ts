@@ -84,9 +84,9 @@ export class Peer {
     return this.#sender.isFull;
   }
 
-  /** True if the peer is so far behind that it should get no large answer, because a full queue ends the session. */
-  get isBehind(): boolean {
-    return this.#sender.isHalfFull;
+  /** Returns whether a large answer may be sent. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#sender.hasRoomFor(bytes);
   }
 
   noteHeard(): void {

@@ -92,20 +92,26 @@ export class RemoteCalls {
       // No worker got the call, so the sender may try another node. But it cannot if it has dropped the payload, which
       // it does after `accepted`.
       const isNotAccepted = cause === "not_delivered" && error.retryable && !isAccepted;
-      this.#fail(id, isNotAccepted ? "not_accepted" : "error", error);
+      const bytes = bytesOfError(error);
+      const payload = this.#hasRoomFor(bytes) ? bytes : bytesOfError(dropped(functionId, error.executed));
+      this.#peer.send({ type: "answer", id, outcome: isNotAccepted ? "not_accepted" : "error" }, payload);
       return;
     }
     const { result, traceparent, baggage } = outcome;
     const bytes = result?.bytes();
-    if (bytes !== undefined && bytes.length > SMALL_ANSWER_BYTES && this.#peer.isBehind) {
-      const problem = `the answer of ${functionId} was dropped: the node of its caller does not read`;
-      this.#fail(id, "error", new CallError("overloaded", problem, { details: { executed: "yes" } }));
+    if (bytes !== undefined && !this.#hasRoomFor(bytes)) {
+      this.#peer.send({ type: "answer", id, outcome: "error" }, bytesOfError(dropped(functionId, "yes")));
       return;
     }
     this.#peer.send({ type: "answer", id, outcome: "ok", traceparent, baggage }, bytes);
   }
 
-  #fail(id: InvocationId, outcome: "error" | "not_accepted", error: CallError): void {
-    this.#peer.send({ type: "answer", id, outcome }, bytesOfError(error));
+  #hasRoomFor({ length }: Uint8Array): boolean {
+    return length <= SMALL_ANSWER_BYTES || this.#peer.hasRoomFor(length);
   }
+}
+
+function dropped(functionId: string, executed: CallError["executed"]): CallError {
+  const problem = `the answer of ${functionId} was dropped: the node of its caller does not read`;
+  return new CallError("overloaded", problem, { details: { executed } });
 }

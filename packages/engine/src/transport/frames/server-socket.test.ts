@@ -261,6 +261,46 @@ describe("the server's side of a WebSocket", () => {
     client.terminate();
   });
 
+  it("counts only what the client has not read, while it reads many large frames, in order with small ones", async () => {
+    const { client, socket } = await connection();
+    client.pause();
+    const names = Array.from({ length: 60 }, (_, n) => String(n).padStart(3, "0"));
+    for (const [n, name] of names.entries()) {
+      socket.send(n % 3 === 0 ? `small ${name}` : `large ${name} ${"x".repeat(500_000)}`);
+      if (n % 10 === 0) socket.ping();
+    }
+    const received: string[] = [];
+    const counts = new Set<number>();
+    const all = new Promise<void>((resolve) => {
+      client.on("message", (data: Buffer) => {
+        received.push(data.toString("latin1", 6, 9));
+        counts.add(socket.queuedBytes);
+        if (received.length === names.length) resolve();
+      });
+    });
+    await new Promise(setImmediate);
+    expect(socket.queuedBytes).toBeGreaterThan(10_000_000);
+    client.resume();
+    await all;
+    expect(received).toEqual(names);
+    // It falls step by step, not once for all.
+    expect(counts.size).toBeGreaterThan(5);
+    await expect.poll(() => socket.queuedBytes).toBe(0);
+    client.terminate();
+  });
+
+  it("sends everything that is queued before it closes", async () => {
+    const { client, socket, closed } = await connection();
+    let received = 0;
+    client.on("message", () => received++);
+    client.pause();
+    for (let n = 0; n < 30; n++) socket.send("x".repeat(300_000));
+    socket.close(4002, "done");
+    client.resume();
+    expect(await closed).toBe("4002 done");
+    expect(received).toBe(30);
+  });
+
   it("answers pings while the queue never becomes empty", async () => {
     const { client, socket } = await connection();
     let isRefilling = true;

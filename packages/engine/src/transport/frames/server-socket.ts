@@ -38,6 +38,12 @@ const MAX_JOINED_CHARS = 16 * 1024;
  */
 const MAX_JOINED_FRAMES = 8;
 
+/**
+ * Above this many bytes that the operating system has not taken, larger frames wait here. What is given to the stream
+ * counts as queued until the operating system has taken all of it, so it is given little at a time.
+ */
+const MAX_GIVEN_BYTES = 1024 * 1024;
+
 const TEXT = FINAL | OPCODE.text;
 const BINARY = FINAL | OPCODE.binary;
 const CLOSE = FINAL | OPCODE.close;
@@ -106,6 +112,9 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   /** Joined frames (header and text) that are not written to the stream yet. One character is one byte. */
   #joined = "";
   #joinedFrames = 0;
+  /** Whole frames that wait until the stream has written what it has. */
+  #waiting: (readonly Uint8Array[])[] = [];
+  #waitingBytes = 0;
   #isCorked = false;
   #framesSinceDrained = 0;
   /** Payload of the latest ping, if it has not been answered yet. */
@@ -171,7 +180,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   }
 
   peerEnded(): void {
-    this.flush();
+    this.#giveAll();
     this.#isOpen = false;
     this.#stream.end();
     this.#endWithin(CLOSE_TIMEOUT_MS);
@@ -181,6 +190,8 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     this.#isOpen = false;
     this.#parser.stop();
     this.#joined = "";
+    this.#waiting = [];
+    this.#waitingBytes = 0;
     this.#unansweredPing = undefined;
     this.#listener?.onClosed(this.#closeCode, this.#closeReason);
   }
@@ -217,14 +228,9 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   }
 
   #writePieces(firstByte: number, pieces: readonly Uint8Array[]): void {
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      this.#stream.cork();
-    }
     this.#writeJoined();
     const bytes = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
-    this.#stream.write(headerBytes(firstByte, bytes));
-    for (const piece of pieces) if (piece.byteLength > 0) this.#stream.write(piece);
+    this.#write([headerBytes(firstByte, bytes), ...pieces]);
   }
 
   #writeJoined(): void {
@@ -232,7 +238,53 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     if (joined === "") return;
     this.#joined = "";
     this.#joinedFrames = 0;
-    this.#stream.write(joined, "latin1");
+    if (this.#mustWait) this.#write([Buffer.from(joined, "latin1")]);
+    else this.#stream.write(joined, "latin1");
+  }
+
+  get #mustWait(): boolean {
+    return this.#waiting.length > 0 || this.#stream.writableLength >= MAX_GIVEN_BYTES;
+  }
+
+  #write(frame: readonly Uint8Array[]): void {
+    if (!this.#mustWait) {
+      this.#give(frame);
+      return;
+    }
+    if (this.#waiting.length === 0) this.#stream.once("drain", () => this.#giveMore());
+    this.#waiting.push(frame);
+    for (const piece of frame) this.#waitingBytes += piece.byteLength;
+  }
+
+  #give(frame: readonly Uint8Array[]): void {
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      this.#stream.cork();
+      this.#flushLater();
+    }
+    for (const piece of frame) if (piece.byteLength > 0) this.#stream.write(piece);
+  }
+
+  /** Gives the stream the next frames, as many as it may have. */
+  #giveMore(): void {
+    let count = 0;
+    for (const frame of this.#waiting) {
+      if (this.#stream.writableLength >= MAX_GIVEN_BYTES) break;
+      this.#give(frame);
+      for (const piece of frame) this.#waitingBytes -= piece.byteLength;
+      count += 1;
+    }
+    this.#waiting = this.#waiting.slice(count);
+    if (this.#waiting.length > 0) this.#stream.once("drain", () => this.#giveMore());
+  }
+
+  /** Gives everything to the stream, before its end. */
+  #giveAll(): void {
+    this.#writeJoined();
+    for (const frame of this.#waiting) this.#give(frame);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.flush();
   }
 
   #answerPing(): void {
@@ -262,7 +314,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   }
 
   get queuedBytes(): number {
-    return this.#stream.writableLength + this.#joined.length;
+    return this.#stream.writableLength + this.#waitingBytes + this.#joined.length;
   }
 
   get isOpen(): boolean {
@@ -272,7 +324,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   trackNextFrame(): (() => boolean) | undefined {
     const stream = this.#stream;
     if (this.#isCorked || stream.writableLength === 0) return undefined;
-    const begin = stream.bytesWritten + this.#joined.length;
+    const begin = stream.bytesWritten + this.#waitingBytes + this.#joined.length;
     const written = stream.bytesWritten - stream.writableLength;
     // The frame was not sent in two cases: fewer bytes were written than the position of its first byte; or no write
     // has ended since now, because the write that is in progress now does not contain the frame.
@@ -282,7 +334,8 @@ class ServerSocket implements FrameSocket, FrameParserListener {
 
   onceDrained(listener: () => void): void {
     this.flush();
-    if (this.#stream.writableNeedDrain) this.#stream.once("drain", listener);
+    if (this.#waiting.length > 0) this.#stream.once("drain", () => this.onceDrained(listener));
+    else if (this.#stream.writableNeedDrain) this.#stream.once("drain", listener);
     else setImmediate(listener);
   }
 
@@ -305,7 +358,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   }
 
   hangUp(): void {
-    this.flush();
+    this.#giveAll();
     this.#isOpen = false;
     this.#endWithin(HANG_UP_MS);
     this.#stream.end();
@@ -323,10 +376,10 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   #sendClose(code?: number, reason = ""): void {
     if (this.#hasSentClose || this.#stream.destroyed) return;
     this.#hasSentClose = true;
-    this.flush();
+    this.#giveAll();
     if (this.#isOpen) {
       this.#writePieces(CLOSE, code === undefined ? [] : [closePayload(code, reason)]);
-      this.flush();
+      this.#giveAll();
     }
     this.#isOpen = false;
     // Resume reading, because the peer's close frame must be read.
