@@ -36,7 +36,7 @@ let folder: string;
 let servers: NatsServers;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-start-logs-"));
-  servers = await startNatsServers(CLUSTER, 1);
+  servers = await startNatsServers(CLUSTER, 1, { stores: ["state", "stream", "queue", "cron", "other"] });
 });
 afterEach(async () => {
   await servers.stop();
@@ -199,6 +199,34 @@ it("no log can be joined while another one of the cluster is begun", async () =>
   await a.stop();
 });
 
+describe("another folder than the one that the logs began with", () => {
+  it("is refused before anything is changed if it has more stores", async () => {
+    const dataDir = await aloneWith("1");
+    await begin(dataDir);
+    const store = await openStore<LedgerProcedures>({ file: join(dataDir, "state.db"), procedures });
+    await store.call("add", "2");
+    await store.close();
+    copyFileSync(join(dataDir, "state.db"), join(dataDir, "queue.db"));
+    await expect(begin(dataDir)).rejects.toThrow("the log of state begins already with other data");
+    await withClient(async (client) =>
+      expect(await (await openLog(client, "queue")).state()).toMatchObject({ last: 0 }),
+    );
+  });
+
+  it("is refused if it has fewer stores, so that the logs never come from two folders", async () => {
+    const dataDir = await aloneWith("1");
+    await withClient(async (client) => {
+      await appendStart(await openLog(client, "cron"));
+    });
+    await expect(begin(dataDir)).rejects.toThrow(/the log of cron has entries already, and .* has no cron.db/);
+    await withClient(async (client) =>
+      expect(await (await openLog(client, "state")).state()).toMatchObject({ last: 0 }),
+    );
+    copyFileSync(join(dataDir, "state.db"), join(dataDir, "cron.db"));
+    expect(await begin(dataDir)).toMatchObject([{ store: "cron" }, { store: "state" }]);
+  });
+});
+
 describe("the data of an engine that was killed", () => {
   /** Copies the files of stores that are open, as a killed engine leaves them. */
   function killed(from: string, to: string): string {
@@ -255,8 +283,8 @@ describe("the data of an engine that was killed", () => {
 it("an attempt to begin logs may be repeated when the servers do not remember the first entry any more", async () => {
   const dataDir = await aloneWith("1");
   await withClient(async (client) => {
-    const [log, other] = [await openLog(client, "state"), await openLog(client, "queue")];
-    for (const store of ["state", "queue"]) await forgetIdsAfter100Ms(client, logStreamName(CLUSTER, store));
+    const [log, other] = [await openLog(client, "state"), await openLog(client, "other")];
+    for (const store of ["state", "other"]) await forgetIdsAfter100Ms(client, logStreamName(CLUSTER, store));
     await appendStart(log);
     await expect.poll(() => other.append("id", Buffer.of()), { timeout: 10_000 }).toBe(2);
     await begin(dataDir);

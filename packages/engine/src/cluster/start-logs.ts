@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -14,11 +14,13 @@ import { refuseDamage } from "../store/integrity-check.ts";
 import { LogChanged } from "../store/log.ts";
 import { encodeEntry, START_ENTRY } from "../store/replicated/entry.ts";
 import { becomeFirstSnapshot, positionOf } from "../store/replicated/first-snapshot.ts";
+import type { KeptSnapshot } from "../store/replicated/seeds.ts";
 import { snapshotDatabase } from "../store/snapshot.ts";
 import { checkServer } from "./nats/check-server.ts";
 import { connectNats } from "./nats/connect.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
+import type { StreamParts } from "./nats/streams.ts";
 import { formatProblem, type Schema, schemaOf } from "./store-formats.ts";
 
 /** Stores whose data are in files of these names if an engine runs without a cluster. */
@@ -155,15 +157,23 @@ export async function startLogs({
           return { source, log: await NatsLog.open(place), seeds: await NatsSeeds.open(place) };
         }),
       );
+      await refuseOtherLogs(sources, { client, cluster, replicas: nats.replicas, logger });
       for (const { source, log } of logs) await refuseEntries(source, log);
-      // After this step an engine can read these logs only if it starts from the snapshots.
-      for (const { source, log } of logs) await appendStart(source, log);
       const copies = new SnapshotDrafts();
       const started: StartedLog[] = [];
       try {
+        // After this step an engine can read these logs only if it starts from the snapshots. It comes first, so that
+        // no engine writes to a log while the copies are made. If an earlier attempt has stored a snapshot, it comes
+        // last, so that nothing is changed if the data are those of another folder.
+        const appendAll = async (): Promise<void> => {
+          for (const { source, log } of logs) await appendStart(source, log);
+        };
+        const isContinued = (await Promise.all(logs.map(keptOf))).some((kept) => kept !== undefined);
+        if (!isContinued) await appendAll();
         // Make and compare all copies before the first one is stored, because all snapshots of a cluster must come from
         // one folder.
         for (const each of logs) await copies.make(each);
+        if (isContinued) await appendAll();
         for (const each of logs) started.push(await startLog(each, copies.of(each)));
       } finally {
         await copies.remove();
@@ -182,6 +192,25 @@ interface LogToStart {
   readonly source: LogSource;
   readonly log: NatsLog;
   readonly seeds: NatsSeeds;
+}
+
+/**
+ * Throws StartRefused if a log that none of the sources begins has entries, e.g. because an earlier attempt with another
+ * folder began it: all logs of a cluster must come from one folder.
+ */
+async function refuseOtherLogs(sources: readonly SourceFile[], place: Omit<StreamParts, "store">): Promise<void> {
+  const folder = dirname(sources[0]?.file ?? "");
+  for (const store of STORES.filter((one) => !sources.some((source) => source.store === one)))
+    if (await NatsLog.hasEntries({ ...place, store }))
+      throw new StartRefused(
+        `the log of ${store} has entries already, and ${folder} has no ${store}.db: nothing was changed. Begin with the folder that the log began with, or, to replace what the cluster has, stop all engines and NATS servers, move the servers' folders away, start the servers and run this again`,
+      );
+}
+
+/** Returns the snapshot that the log begins with, if one is stored. */
+async function keptOf({ log, seeds }: Pick<LogToStart, "log" | "seeds">): Promise<KeptSnapshot | undefined> {
+  const [kept] = await seeds.list((await log.state()).identity);
+  return kept;
 }
 
 /**
@@ -233,13 +262,13 @@ class SnapshotDrafts {
 
   /** Copies a database. Rejects with StartRefused if its log already begins with a snapshot of other data. */
   async make(of: LogToStart): Promise<void> {
-    const { source, log, seeds } = of;
+    const { source } = of;
     const file = `${source.file}.snapshot`;
     await rm(file, { force: true });
     const signal = new AbortController().signal;
     await snapshotDatabase({ file: source.file, target: file, clock: systemClock, signal });
     this.#drafts.set(of, { file, sha256: await sha256Of(file) });
-    const [kept] = await seeds.list((await log.state()).identity);
+    const kept = await keptOf(of);
     if (kept !== undefined && kept.source !== this.of(of).sha256)
       throw new StartRefused(
         `the log of ${source.store} begins already with other data, of another folder or of this one before it changed: nothing was changed. To begin with those of ${source.file}, move the folders of all NATS servers away, start the servers and run this again`,

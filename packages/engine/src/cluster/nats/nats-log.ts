@@ -87,6 +87,17 @@ export class NatsLog implements Log {
     return new NatsLog(parts, manager, { identity, copies: info.config.num_replicas });
   }
 
+  /** Returns whether the log has or had entries. Does not create it. */
+  static async hasEntries({ client, cluster, store }: NatsLogParts): Promise<boolean> {
+    const manager = await jetstreamManager(client.nats, { timeout: REQUEST_MS, checkAPI: false });
+    try {
+      return (await manager.streams.info(logStreamName(cluster, store))).state.last_seq > 0;
+    } catch (error) {
+      if (codeOf(error) === codes.streamNotFound) return false;
+      throw unavailable(error);
+    }
+  }
+
   /** Number of servers that keep a copy of the log, as last reported by the servers. */
   get copies(): number {
     return this.#copies;
