@@ -87,7 +87,11 @@ def test_error_details_that_are_not_json_are_dropped() -> None:
     (notice,) = player.session.fail(ID, CallError("own", "message", {"what": object()}))
     assert isinstance(notice, Notice)
     (frame,) = player.session.take_frames()
-    assert json.loads(frame)["error"] == {"code": "own", "message": "message"}
+    assert json.loads(frame)["error"] == {
+        "code": "own",
+        "message": "message",
+        "details": {"executed": "yes"},
+    }
 
 
 def test_a_very_long_error_still_fits_a_frame() -> None:
@@ -172,7 +176,11 @@ def test_malformed_calls_with_an_id_get_an_error() -> None:
     assert [type(effect) for effect in effects] == [Notice]
     (frame,) = player.session.take_frames()
     error = json.loads(frame)["error"]
-    assert error == {"code": "invalid_message", "message": "invokefunction: `function_id` is not a string"}
+    assert error == {
+        "code": "invalid_message",
+        "message": "invokefunction: `function_id` is not a string",
+        "details": {"executed": "no"},
+    }
 
 
 def test_the_introduction_must_be_json() -> None:

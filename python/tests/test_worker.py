@@ -308,8 +308,39 @@ def test_a_result_that_is_too_large_fails_the_call_and_keeps_the_connection(engi
     worker.register_function("big::result", lambda _: "x" * 17_000_000)
     with pytest.raises(svc.CallError) as too_large:
         worker.call({"function_id": "big::result"})
-    assert too_large.value.code == "payload_too_large"
+    assert (too_large.value.code, too_large.value.executed) == ("payload_too_large", "yes")
     assert len(engine.peers) == 1
+
+
+def test_an_error_says_whether_its_own_handler_ran(engine: Engine, connect: Connect) -> None:
+    worker = connect()
+
+    def passes_on(_: object) -> object:
+        return worker.call({"function_id": "no::such"})
+
+    async def passes_on_async(_: object) -> object:
+        return await worker.call_async({"function_id": "no::such"})
+
+    def refuses(_: object) -> None:
+        raise svc.CallError("queue_full", "try later", {"executed": "no"})
+
+    def counts(point: Point) -> int:
+        return point.x
+
+    handlers = {"f::sync": passes_on, "f::async": passes_on_async, "f::refuses": refuses, "f::counts": counts}
+    for function_id, handler in handlers.items():
+        worker.register_function(function_id, handler)
+    said = {}
+    for function_id in handlers:
+        with pytest.raises(svc.CallError) as failed:
+            worker.call({"function_id": function_id, "payload": "text"})
+        said[function_id] = (failed.value.code, failed.value.details["executed"])  # type: ignore[index]
+    assert said == {
+        "f::sync": ("function_not_found", "yes"),
+        "f::async": ("function_not_found", "yes"),
+        "f::refuses": ("queue_full", "no"),
+        "f::counts": ("invalid_input", "no"),
+    }
 
 
 def test_large_payloads_unicode_and_lone_surrogates_round_trip(connect: Connect) -> None:

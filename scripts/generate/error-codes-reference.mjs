@@ -13,6 +13,10 @@ capitals are those that published workers know. In HTTP responses that svc itsel
 route; the error of a called function keeps its code.
 "Ran" says whether the function may have run; "retry" whether the same call may succeed later without a change by the caller.
 
+\`details.executed\` of an error takes precedence over "ran". The engine sets it to \`yes\` for each error that a worker's handler answers with, because the
+handler ran, also where it fails with the error of a call that it made. A handler that has changed nothing, so that the call may be repeated, says so
+itself: \`details: { executed: "no" }\`.
+
 | code | HTTP status | ran | retry | meaning |
 |---|---|---|---|---|
 ${rows.join("\n")}

@@ -35,6 +35,8 @@ class CallError(Exception):
         self.message = message
         self.details: dict[str, object] | None = None if details is None else dict(details)
         self.stacktrace = stacktrace
+        #: Whether this is the error of a call that this worker made.
+        self.of_call = False
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
@@ -108,6 +110,12 @@ class CallError(Exception):
         if self.details is not None:
             wire["details"] = self.details
         return wire
+
+
+def with_executed(error: CallError, executed: Executed) -> CallError:
+    """Returns the error with another ``executed``."""
+    details = {**(error.details or {}), "executed": executed}
+    return CallError(error.code, error.message, details, error.stacktrace)
 
 
 def text_of(raised: BaseException) -> str:

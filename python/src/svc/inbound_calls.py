@@ -8,7 +8,7 @@ from typing import Literal
 
 from .codec import encode_frame
 from .effects import Cancel, Effect, Notice, Run
-from .errors import CallError
+from .errors import CallError, with_executed
 from .inbound import Invocation
 from .outbound import Outbound
 
@@ -72,7 +72,7 @@ class InboundCalls:
         try:
             frame = encode_frame(members, None if result is None else ("result", result))
         except CallError as too_large:
-            return self.fail(invocation_id, too_large)
+            return self.fail(invocation_id, with_executed(too_large, "yes"))
         del self._running[invocation_id]
         if running.wants_answer:
             self._outbound.push(frame)

@@ -56,7 +56,9 @@ class Outbound:
         try:
             self.send({**members, "error": error.to_wire()})
         except CallError as unwritable:
-            bare = CallError(error.code, error.message, stacktrace=error.stacktrace)
+            # What the handler says about this must not be lost with its other details.
+            executed = "no" if (error.details or {}).get("executed") == "no" else "yes"
+            bare = CallError(error.code, error.message, {"executed": executed}, error.stacktrace)
             self.send({**members, "error": bare.to_wire()})
             facts: dict[str, object] = {"function_id": function_id, "code": error.code, "error": unwritable.message}
             return [Notice("warn", "the details of an error were dropped: they cannot be encoded", facts)]

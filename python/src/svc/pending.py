@@ -7,6 +7,7 @@ import concurrent.futures
 from typing import Any, TypeAlias
 
 from .effects import CallAnswered, CallFailed, CallWritten
+from .errors import CallError
 
 #: A future of the worker's own loop, or one that any thread can wait for.
 Waiter: TypeAlias = "concurrent.futures.Future[Any] | asyncio.Future[Any]"
@@ -29,6 +30,7 @@ class Pending:
         if waiter is None or not _still_waits(waiter):
             return
         if isinstance(effect, CallFailed):
+            effect.error.of_call = True
             waiter.set_exception(effect.error)
         else:
             waiter.set_result(effect.result if isinstance(effect, CallAnswered) else None)
@@ -36,6 +38,8 @@ class Pending:
 
 def fail(waiter: Waiter, error: Exception) -> None:
     if _still_waits(waiter):
+        if isinstance(error, CallError):
+            error.of_call = True
         waiter.set_exception(error)
 
 

@@ -13,7 +13,7 @@ from .channel_ends import ChannelEnds
 from .codec import encode_json
 from .context import Calls, HandlerContext, context_of, current_context
 from .effects import Cancel, Run
-from .errors import CallError
+from .errors import CallError, with_executed
 from .handler_pool import MAX_WAITING, HandlerPool
 from .handlers import Handler
 from .logger import Logger
@@ -72,11 +72,12 @@ class Runner:
     def run(self, run: Run) -> None:
         handler = self._handlers.get(run.function_id)
         if handler is None:
-            self._report(run.invocation_id, CallError("function_not_found", f"Function {run.function_id} not found"))
+            message = f"Function {run.function_id} not found"
+            self._report(run.invocation_id, CallError("function_not_found", message, {"executed": "no"}))
             return
         if len(self._running) >= MAX_RUNNING_CALLS:
             message = f"the worker runs {MAX_RUNNING_CALLS} calls, its limit"
-            self._report(run.invocation_id, CallError("worker_overloaded", message))
+            self._report(run.invocation_id, CallError("worker_overloaded", message, {"executed": "no"}))
             return
         context = context_of(run, self._log, self._calls)
         running = _Running(context)
@@ -103,7 +104,7 @@ class Runner:
             self._pool.run(work)
         elif not self._pool.run_nested(work):
             message = f"{MAX_WAITING} handlers of this worker wait within nested calls; {run.function_id} was not run"
-            self._finish(run, CallError("worker_overloaded", message))
+            self._finish(run, CallError("worker_overloaded", message, {"executed": "no"}))
 
     def cancel(self, cancel: Cancel) -> None:
         running = self._running.get(cancel.invocation_id)
@@ -141,7 +142,11 @@ class Runner:
 
     def _input_of(self, run: Run, handler: Handler, context: HandlerContext) -> object:
         payload = self._ends.replace_refs(run.payload, context) if run.may_name_channels else run.payload
-        return handler.input_of(payload)
+        try:
+            return handler.input_of(payload)
+        except CallError as unfit:
+            unfit.details = {**(unfit.details or {}), "executed": "no"}
+            raise
 
     def _settle(self, run: Run, outcome: object) -> None:
         """Finishes the run of a sync handler. An awaitable that it returned is awaited first."""
@@ -199,4 +204,5 @@ def _failure(raised: BaseException, context: HandlerContext) -> CallError:
     # A CallError is an expected result. Other exceptions are logged with their stack trace.
     if error is not raised:
         context.log.error("a handler failed", error=raised)
-    return error
+    # Its `executed` says whether the called function ran. The handler itself did run.
+    return with_executed(error, "yes") if error.of_call and error.executed != "yes" else error

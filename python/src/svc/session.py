@@ -227,9 +227,10 @@ class Session:
     def _on_invocation(self, call: Invocation) -> list[Effect]:
         refusal: CallError | None = None
         if not self._registrations.has_function(call.function_id):
-            refusal = CallError("function_not_found", f"Function {call.function_id} not found")
+            refusal = CallError("function_not_found", f"Function {call.function_id} not found", {"executed": "no"})
         elif self._draining and not self._awaits_pong:
-            refusal = CallError("draining", "the worker is shutting down and accepts no new calls")
+            message = "the worker is shutting down and accepts no new calls"
+            refusal = CallError("draining", message, {"executed": "no"})
         return self._inbound_calls.arrived(call, refusal)
 
     def _on_welcome(self, welcome: Welcome) -> list[Effect]:
@@ -266,7 +267,9 @@ class Session:
         effects: list[Effect] = [Notice("warn", "the engine sent an invalid frame", facts)]
         if frame.invocation_id is None:
             return effects
-        error = CallError("invalid_message", frame.problem)
+        # A result comes only from a function that ran.
+        executed = "yes" if frame.type == "invocationresult" else "no"
+        error = CallError("invalid_message", frame.problem, {"executed": executed})
         if frame.type == "invokefunction":
             return effects + self._outbound.send_error(frame.invocation_id, frame.function_id, error)
         if frame.type == "invocationresult":

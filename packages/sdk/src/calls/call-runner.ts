@@ -92,12 +92,15 @@ export class CallRunner {
   #failed(active: ActiveCall, thrown: unknown): void {
     this.#settle(active);
     const error = callErrorFrom(thrown);
+    let answer = error;
     // A CallError that the handler itself creates is intended. Any other error is logged with its stack, because it is
     // probably a bug in the handler or in a function that the handler called.
     if (error !== thrown) active.log.error("a handler failed", { error: thrown });
-    else if (takeFailedCall(error))
+    else if (takeFailedCall(error)) {
       active.log.warn("a handler failed with the error of a call that it made", { error });
-    this.#answers.fail(active.invocationId, error);
+      answer = executedError(error);
+    }
+    this.#answers.fail(active.invocationId, answer);
     active.end();
   }
 
@@ -110,12 +113,19 @@ export class CallRunner {
   }
 }
 
+/** `executed` of an error says whether the function ran that the handler called. The handler itself did run. */
+function executedError(error: CallError): CallError {
+  if (error.executed === "yes") return error;
+  const { code, message, details, stacktrace } = error;
+  return new CallError(code, message, { details: { ...details, executed: "yes" }, stacktrace });
+}
+
 function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
   if (entry.schema === undefined) return entry.handler(payload, active);
   const { functionId: function_id } = active;
   const input = parseBySchema(entry.schema, payload, () => ({
     text: `the payload does not fit function ${function_id}`,
-    details: { function_id },
+    details: { function_id, executed: "no" },
   }));
   // `input` is a promise only if the schema has asynchronous checks.
   return input instanceof Promise

@@ -134,6 +134,20 @@ describe("the error of a call that leaves a handler", () => {
     expect(line.error.stack).toMatch(/ at async .*showOrder /);
   });
 
+  it("says that the handler ran, whatever it says of the function that the handler called", async () => {
+    engine.reply = ({ type, invocation_id, function_id }) =>
+      type === "invokefunction" && function_id === "orders::load"
+        ? {
+            type: "invocationresult",
+            invocation_id,
+            function_id,
+            error: { code: "overloaded", message: "no", details: { executed: "no", limit: 3 } },
+          }
+        : undefined;
+    worker.registerFunction("orders::show", () => loadOrder());
+    expect(await run("orders::show")).toMatchObject({ code: "overloaded", details: { executed: "yes", limit: 3 } });
+  });
+
   it("is not logged if the handler throws a CallError of its own", async () => {
     worker.registerFunction("orders::find", async () => {
       const error = await failure(loadOrder());
@@ -141,5 +155,33 @@ describe("the error of a call that leaves a handler", () => {
     });
     expect(await run("orders::find")).toMatchObject({ code: "NOT_FOUND" });
     expect(records).toEqual([]);
+  });
+});
+
+describe("what a handler answers that makes a frame over the limit", () => {
+  const large = "x".repeat(17 * 1024 * 1024);
+
+  it.each<[string, () => unknown, object]>([
+    ["its result", () => large, { code: "payload_too_large", details: { executed: "yes" } }],
+    [
+      "its error",
+      () => {
+        throw new CallError("draining", "m", { details: { large } });
+      },
+      { code: "draining", message: "m", details: { executed: "yes" } },
+    ],
+    [
+      "its error that says that nothing was done",
+      () => {
+        throw new CallError("draining", "m", { details: { large, executed: "no" } });
+      },
+      { code: "draining", message: "m", details: { executed: "no" } },
+    ],
+  ])("%s: the caller learns whether the function ran", async (_what, handler, error) => {
+    worker.registerFunction("f", handler);
+    await engine.frame({ type: "registerfunction", id: "f" });
+    const invocation_id = crypto.randomUUID();
+    engine.send({ data: null, type: "invokefunction", invocation_id, function_id: "f" });
+    expect((await engine.frame({ type: "invocationresult", invocation_id })).error).toMatchObject(error);
   });
 });

@@ -434,7 +434,9 @@ export class Session {
   #onMalformed(problem: string, call: MalformedFrame | undefined): void {
     this.#output.log("warn", "the engine sent an invalid frame", { problem, invocation_id: call?.invocationId });
     if (call === undefined) return;
-    const error: WireError = { code: "invalid_message", message: problem };
+    // A result comes only from a function that ran.
+    const executed = call.type === "invokefunction" ? "no" : "yes";
+    const error: WireError = { code: "invalid_message", message: problem, details: { executed } };
     if (call.type === "invokefunction") this.refuseCall(call, error);
     else this.#onResult(call.invocationId, undefined, error, "");
   }
@@ -452,7 +454,7 @@ function neverSent(error: CallError): CallError {
 }
 
 export function functionNotFound(id: string): WireError {
-  return { code: "function_not_found", message: `Function ${id} not found` };
+  return { code: "function_not_found", message: `Function ${id} not found`, details: { executed: "no" } };
 }
 
 export function triggerTypeNotFound(id: string): WireError {

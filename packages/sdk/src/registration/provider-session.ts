@@ -76,9 +76,11 @@ export class ProviderSession {
       return;
     }
     const frame = encodeResult(invocationId, functionId, text);
-    const tooLarge = oversizeError(frame, `the result of function ${functionId}`);
+    const tooLarge = oversizeError(frame, `the result of function ${functionId}`)?.toWire();
     this.#session.sendIfOpen(
-      tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()),
+      tooLarge === undefined
+        ? frame
+        : encodeFailure(invocationId, functionId, { ...tooLarge, details: { ...tooLarge.details, executed: "yes" } }),
     );
   }
 
@@ -90,7 +92,12 @@ export class ProviderSession {
     this.#session.sendIfOpen(
       tooLarge === undefined
         ? frame
-        : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }),
+        : encodeFailure(invocationId, functionId, {
+            code: error.code.slice(0, 256),
+            message: error.message.slice(0, 4096),
+            // What the handler says about this must not be lost with its other details.
+            details: { executed: error.details?.executed === "no" ? "no" : "yes" },
+          }),
     );
   }
 

@@ -17,7 +17,7 @@ export function invocationResult(
     return;
   }
   if (message.error !== undefined) {
-    router.settle(call, { ok: false, error: CallError.fromWire(message.error) });
+    router.settle(call, { ok: false, error: errorOfHandler(CallError.fromWire(message.error)) });
     return;
   }
   router.settle(call, {
@@ -26,4 +26,14 @@ export function invocationResult(
     traceparent: cleanTraceparent(message.traceparent) ?? call.traceparent,
     baggage: cleanBaggage(message.baggage) ?? call.baggage,
   });
+}
+
+/**
+ * Adds `executed: "yes"` to the details unless they say otherwise. The value of the code does not apply, because the
+ * handler ran, and the error may be that of a call that the handler made.
+ */
+function errorOfHandler(error: CallError): CallError {
+  const { code, message, details, stacktrace, executed } = error;
+  if (executed === "yes" || details?.executed === executed) return error;
+  return new CallError(code, message, { details: { ...details, executed: "yes" }, stacktrace });
 }

@@ -144,7 +144,8 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
       answer({
         ok: false,
         error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, {
-          details: outcome.error.details,
+          // The job may be stored: after a timeout, for example.
+          details: { ...outcome.error.details, executed: outcome.error.executed },
         }),
       });
   });

@@ -24,7 +24,9 @@ export function undecodable(frame: UndecodableFrame, session: Session): void {
   if (held !== undefined) {
     session.failHeld(
       held,
-      new CallError("invalid_message", `the worker's answer cannot be read: ${frame.error.message}`),
+      new CallError("invalid_message", `the worker's answer cannot be read: ${frame.error.message}`, {
+        details: { executed: "yes" },
+      }),
     );
     return;
   }

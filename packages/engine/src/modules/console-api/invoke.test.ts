@@ -147,6 +147,19 @@ describe("POST /_console/invoke", () => {
     expect(response.status).toBe(200);
   });
 
+  it("says that the function ran if its answer is not JSON", async () => {
+    const { worker, post } = await start();
+    worker.say({ type: "registerfunction", id: "torn" });
+    const answer = post({ function_id: "torn" });
+    const { invocation_id } = await worker.next((frame) => frame.type === "invokefunction");
+    worker.send(
+      `{"type":"invocationresult","invocation_id":"${invocation_id}","function_id":"torn","result":{"a":tru}}`,
+    );
+    expect(await (await answer).json()).toMatchObject({
+      error: { code: "invalid_message", details: { executed: "yes" } },
+    });
+  });
+
   it("is not there when it is switched off", async () => {
     const { post } = await start(false);
     expect((await post({ function_id: "math::add" })).status).toBe(404);

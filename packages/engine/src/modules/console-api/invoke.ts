@@ -197,7 +197,9 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
         : await context.call(body.function_id, payload, { ...options, signal: disconnected.signal });
     // A worker's result is passed on unparsed. If it is not JSON, the call must fail.
     if (!result.isJson())
-      throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
+      throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`, {
+        details: { executed: "yes" },
+      });
     sendJson(response, 200, result.text(), headers);
     span?.setAttribute("http.response.status_code", 200);
     span?.end();

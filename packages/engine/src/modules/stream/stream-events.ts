@@ -39,7 +39,9 @@ export class StreamEvents {
    */
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
     if (this.#stopped)
-      throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published");
+      throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published", {
+        details: { executed: "yes" },
+      });
     const seq = this.#publisher.publish(event);
     this.#metrics?.published(event.stream);
     this.#triggers.published({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });
