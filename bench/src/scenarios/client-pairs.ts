@@ -12,7 +12,7 @@ type CallerReply = { readonly window: Window } | { readonly error: string };
 
 /** Two processes that use the same client: one calls, the other one answers. */
 export interface ClientPair {
-  /** CPU time of caller and callee, and of the server between them if there is one. */
+  /** Measures one window. It has the CPU time of the server between caller and callee, if any, the caller, the callee. */
   measure(request: Omit<WindowRequest, "observe">): Promise<Window>;
   stop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface ClientPair {
 export interface PairOptions {
   readonly kind: ClientKind;
   readonly address: string;
-  /** Folder with the installed packages. Empty for svc's client. */
+  /** Path of the folder with the installed packages. An empty string for svc's client. */
   readonly packages: string;
   /** Ids of the processes of the server between caller and callee. */
   readonly between: readonly number[];
@@ -61,7 +61,7 @@ export async function startPair(options: PairOptions): Promise<ClientPair> {
   }
 }
 
-/** Starts a message broker with its program. */
+/** Starts NATS, the message broker between two Moleculer clients. `program`: path of its executable. */
 export async function startNats(program: string): Promise<Server> {
   const [port] = (await freePorts(1)) as [number];
   const child = spawn(program, ["-a", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });

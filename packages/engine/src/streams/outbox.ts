@@ -1,6 +1,7 @@
 import { type Frame, frameBytes } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
+import { MAX_BUFFERED_BYTES } from "./limits.ts";
 import type { MessageFacts, Tap } from "./tap.ts";
 
 /** A WebSocket of the real-time listener. */
@@ -20,8 +21,6 @@ export interface RealtimeSocket {
   close(code: number, reason: string): void;
 }
 
-/** A client with more buffered bytes than this is too slow. */
-const MAX_BUFFERED_BYTES = 1024 * 1024;
 /** A client that reads nothing for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;
 /** Maximum number of replies sent while the client's buffer is full. */

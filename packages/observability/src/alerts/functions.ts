@@ -6,8 +6,8 @@ import { z } from "zod";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import type { Alert } from "./alert.ts";
+import { type AlertState, alertState, alertStateSchema } from "./alert-json.ts";
 import { alertProblem } from "./alert-problem.ts";
-import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import { type AlertMaker, damagedPathOf } from "./saved-rules.ts";
 

@@ -169,7 +169,8 @@ export class Connection {
   #attempt(state: "connecting" | "reconnecting"): void {
     const { openSocket } = this.#options;
     this.#enter(state);
-    // The callbacks of this attempt's socket set this variable. At this point, no earlier socket exists.
+    // Set if the socket closes before `openSocket` returns. `closed` recognizes this by `#socket`, which is undefined
+    // until then, because the earlier socket was removed when it closed.
     let closedWhileOpening: string | undefined;
     this.#dropReason = "";
     try {

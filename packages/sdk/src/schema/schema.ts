@@ -21,10 +21,10 @@ export type Format = StandardSchema | JsonSchema | boolean;
 const TARGET = { target: "draft-2020-12" } as const;
 
 /**
- * Returns the format as JSON Schema. Returns undefined for a schema whose library cannot convert it; `withJsonSchema`
- * adds a JSON Schema to such a schema.
+ * Returns the format as JSON Schema. Returns undefined for a schema of a library that has no conversion to JSON Schema;
+ * `withJsonSchema` adds a JSON Schema to such a schema.
  *
- * @throws TypeError that names `what`, if the format cannot be converted.
+ * @throws TypeError that names `what`, if the library's conversion fails, or if the format is no schema.
  */
 export function toJsonSchema(format: Format | undefined, what: string): unknown {
   if (format === undefined || typeof format === "boolean") return format;

@@ -11,12 +11,11 @@ export type AttributeSource = "traces" | "logs" | "state";
 /** Known values by attribute name, for example `attr.order_id`. */
 export type KnownAttributes = ReadonlyMap<string, ReadonlySet<string>>;
 
-/**
- * Number of the latest traces from which names are taken. The next two limits are for traces that are read with all
- * their spans.
- */
+/** Number of the latest traces whose listed span is read. */
 const TRACES = 50;
+/** Number of these traces whose other spans are read as well. */
 const TRACES_WITH_SPANS = 8;
+/** Maximum number of spans that are read of each such trace. */
 const SPANS = 500;
 const ENTRIES = 300;
 const ITEMS = 100;
@@ -39,7 +38,8 @@ class Names {
 
 /** Returns the value as text, if it may be suggested. A masked value is not suggested, because no query finds it. */
 function shownValue(name: string, value: unknown): string | undefined {
-  // A name is secret if any of its segments is. The separators between the segments do not matter.
+  // The name may have a prefix such as `attr.`. This does not matter, because a name is secret if it contains the name
+  // of a secret.
   if (value === undefined || isSecretName(name)) return undefined;
   if (typeof value === "object" && value !== null) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);

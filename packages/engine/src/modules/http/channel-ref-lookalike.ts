@@ -1,4 +1,4 @@
-import { Refusal } from "./failure.ts";
+import { Refusal } from "./refusal.ts";
 
 /**
  * Throws 400 if a map of headers or parameters has all names of a channel reference. The SDK of the worker would turn

@@ -53,7 +53,7 @@ export class UnavailableFunctions {
     if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#evict(oldest);
   }
 
-  /** Ends the function's backoff, because its state changed. */
+  /** Ends the function's backoff, because the function is available again or may be. */
   resume(key: string): void {
     const cancel = this.#entries.get(key);
     if (cancel === undefined) return;
@@ -74,8 +74,9 @@ export class UnavailableFunctions {
   }
 
   /**
-   * Removes the oldest entry. An unavailable function is not resumed, because this would start another backoff, which
-   * would displace the next entry, and so on without end.
+   * Removes the oldest entry. If its function is unavailable, `onResumed` is not called: the runner would take a job of
+   * the function, the attempt would fail, and the function's new entry would displace the next oldest one, and so on
+   * without end.
    */
   #evict(key: string): void {
     this.#attempts.delete(key);

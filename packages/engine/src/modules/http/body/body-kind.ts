@@ -1,4 +1,4 @@
-import { Refusal } from "../failure.ts";
+import { Refusal } from "../refusal.ts";
 
 const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 

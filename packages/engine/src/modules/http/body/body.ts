@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { findJsonFault, type JsonFault, MAX_DEPTH, nestsDeeperThan } from "@svc-runtime/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
-import { Refusal } from "../failure.ts";
 import { readUrlEncoded } from "../fields.ts";
+import { Refusal } from "../refusal.ts";
 import type { ReadKind } from "./body-kind.ts";
 
 /** Returns the declared length, in bytes; undefined for a chunked body. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { silentLogger } from "../../../kernel/logger.ts";
-import { Refusal } from "../failure.ts";
+import { Refusal } from "../refusal.ts";
 import { FileContent } from "./file-content.ts";
 import { FormSpools } from "./form-spool.ts";
 

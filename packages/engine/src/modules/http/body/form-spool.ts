@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../kernel/logger.ts";
-import { Refusal, unavailable } from "../failure.ts";
+import { Refusal, unavailable } from "../refusal.ts";
 
 /** Maximum size of all forms on the disk together, in bytes. */
 const MAX_SPOOLED_BYTES = 4 * 1024 * 1024 * 1024;

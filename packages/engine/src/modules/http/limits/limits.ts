@@ -1,6 +1,6 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import { type Principal, Quota } from "../../../kernel/module.ts";
-import { type Failure, Refusal, rateLimited, unavailable } from "../failure.ts";
+import { type Failure, Refusal, rateLimited, unavailable } from "../refusal.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RouteSettings } from "../routing/route-settings.ts";
 import { RateLimiter, type RateLimitSettings } from "./rate-limit.ts";

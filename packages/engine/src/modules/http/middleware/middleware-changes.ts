@@ -1,6 +1,6 @@
-import type { Refusal } from "../failure.ts";
 import { emptyFields, type Fields } from "../fields.ts";
 import type { IncomingRequest } from "../incoming-request.ts";
+import type { Refusal } from "../refusal.ts";
 import { type HeaderList, withoutHeader } from "../response/header-list.ts";
 import { invalidResponse, type RouteResponse, readResponseHeaders, withBody } from "../response/route-response.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";

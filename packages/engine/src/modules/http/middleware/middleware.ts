@@ -1,8 +1,8 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { CallOptions } from "../../../kernel/module.ts";
-import { Refusal } from "../failure.ts";
 import { emptyFields } from "../fields.ts";
 import type { IncomingRequest } from "../incoming-request.ts";
+import { Refusal } from "../refusal.ts";
 import { type MatchedTrigger, requestMembers } from "../request.ts";
 import { headerValue } from "../response/header-list.ts";
 import { type Envelope, isJsonType, type RouteResponse, responseOfEnvelope } from "../response/route-response.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "../config.ts";
-import { type Failure, publicFailure } from "../failure.ts";
+import { type Failure, publicFailure } from "../refusal.ts";
 import type { Destination, RequestContext } from "../request-context.ts";
 import type { RequestCounts } from "../request-counts.ts";
 import type { RouteOutcome } from "../route-call.ts";

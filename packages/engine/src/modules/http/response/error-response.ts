@@ -1,4 +1,4 @@
-import type { Failure } from "../failure.ts";
+import type { Failure } from "../refusal.ts";
 import { JSON_TYPE, type RouteResponse } from "./route-response.ts";
 
 /** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */

@@ -1,5 +1,5 @@
 import type { Payload } from "@svc-runtime/protocol";
-import { Refusal } from "../failure.ts";
+import { Refusal } from "../refusal.ts";
 import { type HeaderList, headerValue } from "./header-list.ts";
 
 /** A response that is ready to be written. */

@@ -1,7 +1,7 @@
 import type { FunctionId, Payload } from "@svc-runtime/protocol";
 import { type CallOptions, type ModuleContext, TRUSTED } from "../../../kernel/module.ts";
 import type { HttpConfig } from "../config.ts";
-import { Refusal, unavailable } from "../failure.ts";
+import { Refusal, unavailable } from "../refusal.ts";
 import type { Destination } from "../request-context.ts";
 import type { RouteResponse } from "../response/route-response.ts";
 import type { RequestTarget } from "./path.ts";

@@ -1,7 +1,7 @@
 import { character } from "@svc-runtime/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Refusal } from "../failure.ts";
+import { Refusal } from "../refusal.ts";
 import { decodeSegment, readTarget } from "./path.ts";
 
 function statusOf(target: string): number {

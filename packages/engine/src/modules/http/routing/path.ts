@@ -1,4 +1,4 @@
-import { Refusal } from "../failure.ts";
+import { Refusal } from "../refusal.ts";
 
 /** The parts of a request target. */
 export interface RequestTarget {
