@@ -109,10 +109,15 @@ async function readiness(
   return [ready, ...clockFinding(response.headers.get("date"), sentAtMs, receivedAtMs)];
 }
 
-/** An engine that is drained is not ready on purpose. Exported for tests. */
+const DRAINED = /^the engine is (?:draining|drained)\b/;
+
+/** An engine that is drained, and nothing else, is not ready on purpose. Exported for tests. */
 export function notReady(status: number, reasons: readonly unknown[], nodes: readonly NodeListing[]): Finding {
   const own = nodes.find(({ self }) => self);
-  const isDrained = own?.state === "draining" || own?.state === "drained";
+  // The readiness of an engine that is stopping has a reason more.
+  const isDrained =
+    (own?.state === "draining" || own?.state === "drained") &&
+    reasons.every((reason) => typeof reason === "string" && DRAINED.test(reason));
   const shown = reasons.map((reason) => (typeof reason === "string" ? reason : JSON.stringify(reason))).join(", ");
   return {
     check: "readiness",

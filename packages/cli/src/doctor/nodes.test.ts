@@ -52,7 +52,7 @@ it("finds what is wrong with an engine of a cluster", () => {
   expect(shown(node({}), [node({ version: "1.0.1" })])).toEqual(["warning: it has version 1.0.0, others have another"]);
 });
 
-it("warns about an engine that is not ready because it is drained", () => {
+it("warns about an engine that is not ready only because it is drained", () => {
   const drained = node({}, { name: "a", self: true, state: "drained" });
   expect(notReady(503, ["the engine is drained"], [drained, node({})])).toEqual({
     check: "readiness",
@@ -60,6 +60,13 @@ it("warns about an engine that is not ready because it is drained", () => {
     message: "not ready (/readyz, HTTP 503): the engine is drained",
     remedy: "To take it back: svc nodes undrain a",
   });
+  for (const reason of ["cluster: no NATS server answers", "the engine is shutting down"])
+    expect(notReady(503, [reason, "the engine is drained: its workers are at other engines"], [drained])).toMatchObject(
+      {
+        status: "problem",
+        remedy: expect.stringContaining("See the engine's log"),
+      },
+    );
   expect(notReady(503, ["no NATS server"], [node({}, { self: true }), node({}, { state: "drained" })]).status).toBe(
     "problem",
   );
