@@ -89,26 +89,31 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
     options.metadata === undefined
       ? undefined
       : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
-  await withEngine(engineAddress(shell, options), "svc trigger", async (engine) => {
-    const call = {
-      function_id: functionId,
-      payload: await payload(engine),
-      timeoutMs: options.timeoutMs,
-      metadata,
-    };
-    try {
-      if (options.void) await engine.callVoidJson(call);
-      else if (options.enqueue === undefined) await printResult(shell, engine, call);
-      else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload: call.payload });
-    } catch (error) {
-      if (!CallError.is(error)) throw error;
-      const failure = { code: error.code, message: error.message, ...(await hintFor(engine, error, options)) };
-      shell.note(`${formatJson(JSON.stringify(failure), "line")}\n`);
-      throw new CommandFailure("", { cause: error });
-    } finally {
-      if (options.trace) await printTraceOfCall(shell, engine, functionId);
-    }
-  });
+  await withEngine(
+    engineAddress(shell, options),
+    "svc trigger",
+    async (engine) => {
+      const call = {
+        function_id: functionId,
+        payload: await payload(engine),
+        timeoutMs: options.timeoutMs,
+        metadata,
+      };
+      try {
+        if (options.void) await engine.callVoidJson(call);
+        else if (options.enqueue === undefined) await printResult(shell, engine, call);
+        else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload: call.payload });
+      } catch (error) {
+        if (!CallError.is(error)) throw error;
+        const failure = { code: error.code, message: error.message, ...(await hintFor(engine, error, options)) };
+        shell.note(`${formatJson(JSON.stringify(failure), "line")}\n`);
+        throw new CommandFailure("", { cause: error });
+      } finally {
+        if (options.trace) await printTraceOfCall(shell, engine, functionId);
+      }
+    },
+    shell,
+  );
 }
 
 async function printResult(shell: Shell, engine: Worker, call: Parameters<Worker["callJson"]>[0]): Promise<void> {

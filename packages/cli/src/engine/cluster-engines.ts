@@ -70,7 +70,7 @@ async function responds(shell: Shell, engine: AnnouncedEngine): Promise<readonly
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
     const node = basename(dirname(engine.dataDir));
-    sayNote(shell, `${node} did not answer at ${address.shownUrl}: its workers are left out`);
+    sayNote(shell, `the workers of ${node} are left out: ${error.message}`);
     return [];
   }
 }

@@ -163,7 +163,11 @@ it.each(["a", "b"])(
     announce(hung === "a" ? "b" : "a", readFileSync(join(running.dir, ".svc/data/engine.json"), "utf8"));
 
     const { status, notes } = await svc(dir, ["worker", "list"]);
-    expect(notes).toContain(`${hung} did not answer at ${silent.url}: its workers are left out`);
+    const problem = `The process that listens at ${silent.url} is not the engine of this folder: it did not respond`;
+    const said = notes.replaceAll(/\s+/g, " ");
+    expect(said).toContain(`the workers of ${hung} are left out: ${problem}`);
+    if (hung === "a") expect(said).toContain(`is used instead of the first one: ${problem}`);
+    else expect(said).not.toContain("is used instead");
     expect(status).toBe(EXIT.done);
     expect((await svc(dir, ["functions"])).status).toBe(EXIT.done);
   },

@@ -30,7 +30,7 @@ export async function askEngine<Result>(
   action: (engine: Worker, reached: EngineAddress) => Promise<Result>,
 ): Promise<Result> {
   const address = engineAddress(shell, options);
-  return withEngine(address, pathOf(command), async (engine, reached) => {
+  const ask = async (engine: Worker, reached: EngineAddress): Promise<Result> => {
     // Only a guessed address is checked. It is not a guess if the user gave it, or if it is from this project's data
     // folder.
     const isGuess = address.from === "default" || address.from === "config";
@@ -45,7 +45,8 @@ export async function askEngine<Result>(
     } catch (error) {
       throw missingModule(error) ?? error;
     }
-  });
+  };
+  return withEngine(address, pathOf(command), ask, shell);
 }
 
 /** Returns the code of a CallError, or undefined for other errors. */

@@ -1,6 +1,7 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import { CommandFailure } from "../exit-codes.ts";
+import { sayNote } from "../terminal/notes.ts";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
 import { connectionRejected, type EngineRejection } from "./rejected-connection.ts";
 
@@ -8,15 +9,19 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 /**
  * Runs `action` on a connection to the engine, and closes the connection afterwards. If the address has several
- * engines, uses the first one that can be reached; `reached` is its address. Throws with exit 3 if no engine responds
- * or the engine does not own the data folder, and with exit 1 if the engine rejects the connection.
+ * engines, uses the first one that can be reached; `reached` is its address. Prints a note with `notes` if that is not
+ * the first. Throws with exit 3 if no engine responds or the engine does not own the data folder, and with exit 1 if
+ * the engine rejects the connection.
  */
 export async function withEngine<Result>(
   address: EngineAddress,
   commandName: string,
   action: (worker: Worker, reached: EngineAddress) => Promise<Result>,
+  notes?: Parameters<typeof sayNote>[0],
 ): Promise<Result> {
-  const { reached, url } = await firstResponding(address);
+  const { reached, url, failure } = await firstResponding(address);
+  if (failure !== undefined && notes !== undefined)
+    sayNote(notes, `the engine at ${reached.shownUrl} is used instead of the first one: ${failure.message}`);
   // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc-runtime/sdk");
   const urls = [url, ...(reached.further ?? []).map((one) => one.url)];
@@ -51,17 +56,17 @@ export function withEngines<Result>(
 }
 
 /**
- * Returns the first of the engines that listens and gives its proof, and the address to connect to. Throws what is wrong
- * with the first one if none does.
+ * Returns the first of the engines that listens and gives its proof, the address to connect to, and what is wrong with
+ * the engine before it. Throws what is wrong with the first one if none does.
  */
 async function firstResponding(
   address: EngineAddress,
-): Promise<{ readonly reached: EngineAddress; readonly url: string }> {
+): Promise<{ readonly reached: EngineAddress; readonly url: string; readonly failure: CommandFailure | undefined }> {
   let failure: CommandFailure | undefined;
   for (const one of [address, ...(address.others ?? [])]) {
     try {
       const reached = await requireListener(one);
-      return { reached, url: (await one.prove?.()) ?? reached.url };
+      return { reached, url: (await one.prove?.()) ?? reached.url, failure };
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;
       failure ??= error;
