@@ -86,7 +86,11 @@ export default function FlowView() {
   );
   const labelOf = useMemo(() => {
     const names = new Map(graph.nodes.map(({ id, label }) => [id, label]));
-    return ({ from, to }: GraphEdge) => t`From ${names.get(from) ?? from} to ${names.get(to) ?? to}`;
+    return (edge: GraphEdge) => {
+      const from = names.get(edge.from) ?? edge.from;
+      const to = names.get(edge.to) ?? edge.to;
+      return t`From ${from} to ${to}`;
+    };
   }, [graph]);
   const found = useMemo(() => {
     const words = q.toLowerCase();

@@ -4,12 +4,11 @@ import { plural, t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { graphLabels } from "../../../ui/graph-labels.ts";
 import { Duration } from "../../../ui/time.tsx";
 import { type GraphEdge, graphOf } from "../model/trace-graph.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
-
-import { graphLabels } from "../../../ui/graph-labels.ts";
 
 const MapGraph = lazy(() => import("./map-graph.tsx"));
 
