@@ -156,7 +156,9 @@ describe("the data of an engine that was alone", () => {
       "has format version 3, and this version of svc knows versions up to 2",
     );
     change("PRAGMA user_version=2; ALTER TABLE lines RENAME TO others");
-    await expect(begin(dataDir)).rejects.toThrow("is no database of svc: its table lines is missing, or another one");
+    await expect(begin(dataDir)).rejects.toThrow(
+      "is no database of svc: it has no table lines, or that table has other columns",
+    );
     change("PRAGMA user_version=0");
     await expect(begin(dataDir)).rejects.toThrow("is no database of svc: its format has no version");
     change("ALTER TABLE others RENAME TO lines; PRAGMA user_version=2");

@@ -29,7 +29,8 @@ export function formatProblem(database: Database, schema: Schema): string | unde
     for (const sql of schema.slice(0, version)) expected.exec(sql);
     const names = tablesOf(expected);
     const differing = names.find((name) => columnsOf(database, name) !== columnsOf(expected, name));
-    if (differing !== undefined) return `is no database of svc: its table ${differing} is missing, or another one`;
+    if (differing !== undefined)
+      return `is no database of svc: it has no table ${differing}, or that table has other columns`;
     const own = version === 0 ? tablesOf(database).filter((name) => !name.startsWith("replica_")) : [];
     return own.length === 0 ? undefined : "is no database of svc: its format has no version";
   } finally {
