@@ -5,7 +5,7 @@ import { type NatsServers, startNatsServers } from "@svc-runtime/engine/testing"
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
+import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
 import { call, fill, jobsOf, MODULES, serve, stored } from "./support/cluster-data.ts";
 import { eventually } from "./support/processes.ts";
 
@@ -17,17 +17,15 @@ const folder = mkdtempSync(join(tmpdir(), "svc-cluster-data-"));
 const servers = join(folder, "nats");
 const mails: unknown[] = [];
 const engines = new Map<Name, EngineProcess>();
-const ports = new Map<Name, Ports>();
 const clients: Worker[] = [];
 let nats: NatsServers;
 
 const projectOf = (name: Name): string => join(folder, name);
 
 async function start(name: Name, config: string): Promise<Worker> {
-  const own = await freePorts();
-  ports.set(name, own);
-  engines.set(name, await startEngine({ cwd: projectOf(name), ports: own, config }));
-  const client = connect(`ws://127.0.0.1:${own.bridge}`, { handleSignals: false, logger: silentLogger });
+  const ports = await freePorts();
+  engines.set(name, await startEngine({ cwd: projectOf(name), ports, config }));
+  const client = connect(`ws://127.0.0.1:${ports.bridge}`, { handleSignals: false, logger: silentLogger });
   clients.push(client);
   await client.connected();
   return client;

@@ -101,13 +101,21 @@ describe("svc dev --cluster 3", () => {
       await client.call({ function_id: "state::update", payload: { scope: "s", key: "counter", ops } });
       written += 1;
     };
+    const writingUntil = (what: string, line: RegExp): Promise<void> =>
+      eventually(
+        what,
+        async () => {
+          await write();
+          return line.test(output);
+        },
+        60_000,
+      );
     await write();
 
     const { pid } = row("engine a");
     killHard(pid);
     await shown("it has ended (SIGKILL); it restarts");
-    await write();
-    await eventually("engine a runs again", () => /engine a +\| it runs again, as process \d+/.test(output), 60_000);
+    await writingUntil("engine a runs again", /engine a +\| it runs again, as process \d+/);
     await eventually("its worker is ready again", async () => {
       const { stdout } = await svc(["trigger", "hello::greet", "whom=Bo", "--url", row("engine a").address], {
         cwd: project.folder,
@@ -119,8 +127,7 @@ describe("svc dev --cluster 3", () => {
     expect(output).not.toMatch(/^there .*restarts/m);
 
     killHard(row("nats n1").pid);
-    await eventually("it runs again", () => /nats n1 +\| it runs again, as process \d+/.test(output));
-    await write();
+    await writingUntil("it runs again", /nats n1 +\| it runs again, as process \d+/);
     expect(await client.call({ function_id: "state::get", payload: { scope: "s", key: "counter" } })).toBe(written);
   });
 

@@ -121,13 +121,18 @@ async function useLanguage(page: Page, catalogue: Readonly<Record<string, Transl
   await page.route("**/labels/xx.json", (route) => route.fulfill({ json: catalogue }));
 }
 
-/** Keeps each text in what the page receives, which is all JSON, as `receivedTexts`. */
+/**
+ * Keeps each text in what the page receives, which is all JSON, as `receivedTexts`. Words for a status are not kept,
+ * because pages must translate them.
+ */
 const RECORD_TEXTS = `{
   const parse = JSON.parse;
   globalThis.receivedTexts = new Set(Intl.supportedValuesOf("timeZone"));
+  const isStatus = (name, value) => /^(?:state|status|health|durability)$/.test(name) && typeof value === "string";
   const add = (value) => {
     if (typeof value === "string") for (const text of [value, ...value.split("; ")]) receivedTexts.add(text.trim());
-    else if (typeof value === "object" && value !== null) for (const each of Object.values(value)) add(each);
+    else if (typeof value === "object" && value !== null)
+      for (const [name, each] of Object.entries(value)) if (!isStatus(name, each)) add(each);
   };
   JSON.parse = (...args) => {
     const value = parse(...args);
