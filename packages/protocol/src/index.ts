@@ -44,6 +44,7 @@ export {
 } from "./json-text.ts";
 export {
   DEFAULT_TIMEOUT_MS,
+  MAX_CLOCK_SKEW_MS,
   MAX_DEPTH,
   MAX_FRAME_BYTES,
   MAX_NAME_BYTES,

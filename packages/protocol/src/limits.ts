@@ -18,3 +18,9 @@ export const MAX_DEPTH = 128;
 export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
 /** Maximum length of an id or name, in bytes of UTF-8. */
 export const MAX_NAME_BYTES = 256;
+
+/**
+ * Maximum difference between the clocks of two engines of a cluster, in milliseconds. Due times shift by up to this
+ * difference.
+ */
+export const MAX_CLOCK_SKEW_MS = 1_000;

@@ -1,10 +1,9 @@
+import { MAX_CLOCK_SKEW_MS } from "@svc-runtime/protocol";
 import type { NodeListing } from "@svc-runtime/protocol/listings";
 import type { Worker } from "@svc-runtime/sdk";
 import { LIST_NODES, listNodes } from "../engine/listings.ts";
 import type { Finding } from "./finding.ts";
 
-/** Maximum difference between the clocks of two engines, in milliseconds. Due times shift by up to this difference. */
-const MAX_SKEW_MS = 1_000;
 /** Maximum number of entries of a log by which an engine may lag behind. */
 const MAX_BEHIND = 1_000;
 
@@ -58,7 +57,7 @@ export function findingsOf(node: NodeListing, all: readonly NodeListing[]): read
       `durability: relaxed; ${report.durability_reason ?? "no reason is known"}`,
       "Use the file of svc cluster nats-config for each NATS server, and start all of them",
     );
-  if (Math.abs(report.clock_offset_ms) > MAX_SKEW_MS) {
+  if (Math.abs(report.clock_offset_ms) > MAX_CLOCK_SKEW_MS) {
     const seconds = (Math.abs(report.clock_offset_ms) / 1_000).toFixed(1);
     const direction = report.clock_offset_ms > 0 ? "ahead of" : "behind";
     warn(

@@ -1,5 +1,7 @@
+import { MAX_CLOCK_SKEW_MS } from "@svc-runtime/protocol";
 import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
 import type { ComponentHealth } from "../kernel/health-contract.ts";
+import { compareClocks } from "../kernel/nodes/clock-check.ts";
 import type { PeerView } from "../kernel/nodes/nodes.ts";
 import type { LogDurability } from "./nats/check-server.ts";
 
@@ -7,9 +9,6 @@ import type { LogDurability } from "./nats/check-server.ts";
 export const DOWN_MS = 5_000;
 /** Number of servers that should keep each log. If there are fewer servers, all of them should. */
 const COPIES = 3;
-
-/** Maximum difference between the clocks of two engines, in milliseconds. Due times shift by up to this difference. */
-const MAX_SKEW_MS = 1_000;
 
 export interface ClusterFacts {
   readonly settings: ClusterSettings;
@@ -66,13 +65,13 @@ function nameProblem({ settings: { node }, self, peers }: ClusterFacts): Compone
 }
 
 /**
- * Reports a problem only if the clocks of most other engines differ from this one. Then this clock is wrong, or there
- * is no majority that agrees.
+ * Reports a problem unless more than half of the clocks agree with this one. Then this clock is wrong, or nobody knows
+ * which one is right.
  */
 function clockProblem({ peers }: ClusterFacts): readonly string[] {
-  const apart = peers.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_SKEW_MS);
+  const apart = peers.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_SKEW_MS);
   const [first] = apart;
-  if (first === undefined || apart.length <= peers.length / 2) return [];
+  if (first === undefined || compareClocks(peers.map(({ clockOffsetMs }) => clockOffsetMs)) === "right") return [];
   const seconds = (Math.abs(first.clockOffsetMs) / 1_000).toFixed(1);
   const names = apart.map(({ name }) => name).sort();
   return [

@@ -148,4 +148,46 @@ describe("equal cron triggers at several engines", () => {
       expect.objectContaining({ message: expect.stringContaining("no cron ticks start at this engine") }),
     );
   });
+
+  it("start no tick at an engine whose clock is ahead when the engines that showed it are away", async () => {
+    await startNode("apart", 600_000);
+    await bind(["apart", "a"], { expression: "* * * * * *" });
+    await engines.cluster.advance(5_000);
+    for (const name of ["b", "c"]) engines.kill(engineOf(name));
+    await engines.cluster.advance(15_000);
+    const instants = calls.map(({ instant }) => instant);
+    expect(new Set(calls.map(({ node }) => node))).toEqual(new Set(["a"]));
+    expect(instants.length).toBeGreaterThanOrEqual(15);
+  });
+
+  it("show that an engine with a wrong clock starts none, and are not changed there", async () => {
+    await startNode("apart", 120_000);
+    await bind(["apart"], { expression: "* * * * * *" });
+    for (const name of ["pause", "resume", "trigger_now"])
+      await expect(engineOf("apart").call(`cron::${name}`, { trigger_id: "t" })).rejects.toThrow("try again");
+    await engines.cluster.advance(5_000);
+    for (const name of ["pause", "resume", "trigger_now"])
+      await expect(engineOf("apart").call(`cron::${name}`, { trigger_id: "t" })).rejects.toThrow(
+        "nothing was changed: the clock of this engine differs from those of the other engines by more than 1 s",
+      );
+    expect(await engineOf("apart").call("cron::list", null)).toMatchObject({
+      triggers: [{ status: "error", reason: expect.stringContaining("no ticks start at this engine") }],
+    });
+  });
+
+  it("go on as soon as an engine's clock is set while it runs, and are shown without an error again", async () => {
+    await startNode("apart", 120_000);
+    await bind(["apart"], { expression: "* * * * * *" });
+    await engines.cluster.advance(5_000);
+    expect(calls).toEqual([]);
+    engines.cluster.setClock(engineOf("apart"), 0);
+    await engines.cluster.advance(6_000);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(await engineOf("apart").call("cron::list", null)).toMatchObject({ triggers: [{ status: "active" }] });
+    const before = calls.length;
+    // From the next message on, all would know; the engine itself must not start a tick before.
+    engines.cluster.setClock(engineOf("apart"), 600_000);
+    await engines.cluster.advance(5_000);
+    expect(calls).toHaveLength(before);
+  });
 });

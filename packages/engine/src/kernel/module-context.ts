@@ -183,7 +183,7 @@ function questionsIn(scope: Scope, questions: NodeQuestions | undefined): NodeQu
   if (questions === undefined) return undefined;
   return {
     name: questions.name,
-    isClockWrong: () => questions.isClockWrong(),
+    clockState: () => questions.clockState(),
     answer: (topic, answer) => scope.add(questions.answer(topic, answer)),
     ask: (topic, question, options) => questions.ask(topic, question, options),
   };

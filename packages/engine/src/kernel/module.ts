@@ -19,7 +19,7 @@ export { isInfrastructure } from "../access/decide-call.ts";
 export { makerShape, type Principal, TRUSTED } from "../access/principal.ts";
 export { overQuota, Quota, type QuotaLimits } from "../access/quota.ts";
 export type { CallerAccess } from "./access-contract.ts";
-export type { NodeQuestions } from "./nodes-contract.ts";
+export type { ClockState, NodeQuestions } from "./nodes-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 

@@ -24,12 +24,20 @@ export interface AskOptions {
   readonly without?: ReadonlySet<string>;
 }
 
+/**
+ * Whether this node's clock is right. `wrong`: for some seconds, more than half of all clocks have been ahead of it by
+ * more than 1 s, or more than half behind it. It becomes `right` again when more than half agree with it. `unknown`: not
+ * enough clocks were compared since the start, or they began to differ a moment ago. Lasts some seconds if all clocks
+ * can be compared.
+ */
+export type ClockState = "right" | "wrong" | "unknown";
+
 /** Questions between the same modules of the nodes of a cluster, e.g. for the spans that each node recorded. */
 export interface NodeQuestions {
   /** Name of this node. */
   readonly name: string;
-  /** True if this node's clock differs from the median of all nodes' clocks by more than 1 s. */
-  isClockWrong(): boolean;
+  /** Compares this node's clock with those of the other nodes. */
+  clockState(): ClockState;
   /** Answers questions about a topic, including the questions of this node. Only one module may answer a topic. */
   answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
   /** Asks all nodes. Resolves when all nodes have answered, at the latest after `waitMs`. Never rejects. */

@@ -81,7 +81,7 @@ function slowNode(): { readonly nodes: NodeQuestions; readonly clock: ManualCloc
   let asked = 0;
   const nodes: NodeQuestions = {
     name: "a",
-    isClockWrong: () => false,
+    clockState: () => "right",
     answer: () => () => {},
     async ask() {
       asked += 1;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
 import type { Clock } from "../clock.ts";
-import type { AskOptions, NodeAnswers, NodeQuestions } from "../nodes-contract.ts";
+import type { AskOptions, ClockState, NodeAnswers, NodeQuestions } from "../nodes-contract.ts";
 import type { Undo } from "../scope.ts";
 import { payloadOf } from "./call-payloads.ts";
 import type { Peer } from "./peer.ts";
@@ -36,15 +36,13 @@ interface Question {
   readonly settle: () => void;
 }
 
-/** Difference of clocks that is tolerated, in milliseconds. */
-const MAX_SKEW_MS = 1_000;
-
 export interface AskNodesParts {
   readonly clock: Clock;
   /** Name of this node. */
   readonly name: string;
   /** Peers that have introduced themselves. */
   readonly peers: () => Iterable<Peer>;
+  readonly clockState: () => ClockState;
   /** Names of the nodes that were peers and are no longer connected. */
   readonly gone: () => Iterable<string>;
 }
@@ -64,11 +62,8 @@ export class AskNodes implements NodeQuestions {
     return this.#parts.name;
   }
 
-  isClockWrong(): boolean {
-    const offsets = [0, ...[...this.#parts.peers()].map(({ clockOffsetMs }) => clockOffsetMs)].sort((a, b) => a - b);
-    // Of an even number of clocks both in the middle count: of two that differ, nobody knows which one is right.
-    const [low = 0, high = 0] = [(offsets.length - 1) / 2, offsets.length / 2].map((at) => offsets[Math.floor(at)]);
-    return low > MAX_SKEW_MS || high < -MAX_SKEW_MS;
+  clockState(): ClockState {
+    return this.#parts.clockState();
   }
 
   answer(topic: string, answer: Answerer): Undo {

@@ -2,7 +2,7 @@ import type { ChannelRef, TriggerTypeId } from "@svc-runtime/protocol";
 import type { NodeFrame, NodeFrameOf, NodeFrameType } from "@svc-runtime/protocol/nodes";
 import type { Channel } from "../channels/channel.ts";
 import type { Channels } from "../channels/channels.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, every } from "../clock.ts";
 import type { WorkerView } from "../directory.ts";
 import type { DirectoryChanges } from "../directory-changes.ts";
 import type { IdOwnership } from "../id-ownership.ts";
@@ -15,6 +15,7 @@ import type { ThrottledLog } from "../throttled-log.ts";
 import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { WorkerLimits } from "../worker-limits.ts";
 import { AskNodes } from "./ask-nodes.ts";
+import { ClockCheck } from "./clock-check.ts";
 import { Drain } from "./drain.ts";
 import { Mirror } from "./mirror.ts";
 import type { NodeLink } from "./node-link.ts";
@@ -28,6 +29,9 @@ import { StayPromises } from "./stay-promises.ts";
 
 /** Number of digits at the end of a channel's id that identify its node. They are the last digits of the node's run. */
 const HOME_DIGITS = 12;
+
+/** Interval at which the clocks of the nodes are compared, in milliseconds. */
+const CLOCK_LOOK_MS = 1_000;
 
 /** How an engine takes part in a cluster. */
 export interface NodeOptions {
@@ -49,7 +53,7 @@ export interface PeerView {
   /** Number of the peer's calls in flight. */
   readonly load: number;
   readonly startedAtMs: number;
-  /** How far the peer's clock is ahead of this node's clock. */
+  /** How far the peer's clock is ahead of this node's clock. 0 if it is not known. */
   readonly clockOffsetMs: number;
 }
 
@@ -122,6 +126,7 @@ export class Nodes implements PeerListener {
   readonly #goneListeners = new Set<(run: string) => void>();
   /** Former peers, by the id of the node. */
   readonly #gone = new Map<string, GoneNode>();
+  readonly #clockCheck: ClockCheck;
   /** Questions of modules to the same modules of all nodes. */
   readonly questions: AskNodes;
   /** Moves the workers of this node to other nodes. */
@@ -143,8 +148,12 @@ export class Nodes implements PeerListener {
       load: () => Math.max(0, ports.router.counts.inFlight - this.#callsElsewhere()),
       defer,
     });
+    this.#clockCheck = new ClockCheck(ports.clock, () =>
+      [...this.#table.up()].map(({ clockOffsetMs }) => clockOffsetMs).filter((offsetMs) => offsetMs !== undefined),
+    );
     this.questions = new AskNodes({
       clock: ports.clock,
+      clockState: () => this.#clockCheck.look(),
       name: options.name,
       peers: () => this.#table.up(),
       gone: () => this.gone().map(({ name }) => name),
@@ -174,6 +183,7 @@ export class Nodes implements PeerListener {
     const { changes, channels } = this.#ports;
     this.#undos = [
       changes.listen((change) => this.#mirror.changed(change)),
+      every(this.#ports.clock, CLOCK_LOOK_MS, () => this.#clockCheck.look()),
       channels.addResolver((id, key, direction) => this.#openChannel({ channel_id: id, access_key: key, direction })),
     ];
     this.#mirror.begin();
@@ -215,7 +225,7 @@ export class Nodes implements PeerListener {
           state: hello.state,
           load: hello.load,
           startedAtMs: hello.started_at_ms,
-          clockOffsetMs,
+          clockOffsetMs: clockOffsetMs ?? 0,
         };
   }
 

@@ -115,7 +115,7 @@ describe("presence", () => {
     net.advance(2_800);
     expect(a.events).toEqual(["b up"]);
     net.advance(500);
-    expect(a.events).toEqual(["b up", "b gone: it has not been connected to a NATS server for 2.8 s"]);
+    expect(a.events).toEqual(["b up", "b gone: it has been disconnected for 2.8 s"]);
   });
 
   it("a run that listens again just before it would be gone is asked once more, and stays", () => {

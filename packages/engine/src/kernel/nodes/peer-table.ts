@@ -21,8 +21,8 @@ const PROBE_EVERY_MS = 500;
 /** Reason why the sessions with the peers end when this node stops. */
 const STOPPING = "this engine stops";
 /**
- * A peer is gone when its run has not been listening for this long, in milliseconds. More than 2 s, because a NATS
- * client that connects to another server needs up to 2 s.
+ * A peer is gone when its run has not been listening for this long, in milliseconds. More than 2 s, because a
+ * node that connects to another server of the link needs up to 2 s.
  */
 const ABSENT_MS = 2_800;
 /** A peer is gone when no message or probe answer of it arrived for this long, in milliseconds. */
@@ -34,7 +34,7 @@ const MAX_PEERS = 32;
 const MAX_FORMER_RUNS = 1_000;
 /**
  * Maximum number of bytes that one peer, and all peers together, may send before this node has processed them. Less
- * than the 64 MiB that a NATS client buffers.
+ * than the 64 MiB that the link buffers.
  */
 const MAX_WINDOW_BYTES = 16 * 1024 * 1024;
 const MAX_WINDOWS_BYTES = 48 * 1024 * 1024;
@@ -168,7 +168,7 @@ export class PeerTable {
     peer.noteAbsent(ABSENT_MS, () =>
       this.#options.link.probe(peer.run, (isBack) => {
         if (isBack) peer.noteHeard();
-        else this.#remove(peer, `it has not been connected to a NATS server for ${ABSENT_MS / 1000} s`);
+        else this.#remove(peer, `it has been disconnected for ${ABSENT_MS / 1000} s`);
       }),
     );
   }
@@ -257,7 +257,7 @@ export class PeerTable {
         this.#remove(peer, "it is not a peer");
         return;
       }
-      this.#introduced(peer, frame.hello);
+      peer.introduced(frame.hello);
       log.info("a node joined", { node: peer.name, run: peer.run });
       listener.onUp?.(peer);
       return;
@@ -269,14 +269,8 @@ export class PeerTable {
 
   #update(peer: Peer, hello: NodeHello): void {
     const isSame = peer.hello?.state === hello.state && peer.hello.load === hello.load;
-    this.#introduced(peer, hello);
+    peer.introduced(hello);
     if (!isSame) this.#options.listener.onChanged?.(peer);
-  }
-
-  #introduced(peer: Peer, hello: NodeHello): void {
-    peer.hello = hello;
-    // A peer with an earlier version does not send its time.
-    peer.clockOffsetMs = hello.now_ms === undefined ? 0 : hello.now_ms - this.#options.clock.now();
   }
 
   /** Returns whether the run may become a peer. If so, removes the former run of its node. */

@@ -42,8 +42,8 @@ export class Peer {
   peerSession: number | undefined;
   /** The last hello of the peer. Undefined before the first hello; until then the peer is not used. */
   hello: NodeHello | undefined;
-  /** How far the peer's clock is ahead of this node's clock, minus the transit time of the peer's last hello. */
-  clockOffsetMs = 0;
+  /** Time of the peer's clock when this node's monotonic clock was 0, as far as it is known. */
+  #clockOriginMs: number | undefined;
   /** When the peer was heard last, on the monotonic clock. */
   heardAt: number;
   readonly #self: string;
@@ -73,6 +73,22 @@ export class Peer {
 
   get name(): string {
     return this.hello?.name ?? this.run;
+  }
+
+  /**
+   * How far the peer's clock is ahead of this node's clock, minus the transit time of the peer's last hello. Undefined
+   * if the peer does not send its time. Correct at once if this node's clock is set.
+   */
+  get clockOffsetMs(): number | undefined {
+    const { clock } = this.#ports;
+    if (this.#clockOriginMs === undefined) return undefined;
+    return Math.round(this.#clockOriginMs + clock.monotonic() - clock.now());
+  }
+
+  /** Call for each hello of the peer. A peer with an earlier version does not send its time. */
+  introduced(hello: NodeHello): void {
+    this.hello = hello;
+    this.#clockOriginMs = hello.now_ms === undefined ? undefined : hello.now_ms - this.#ports.clock.monotonic();
   }
 
   get isDraining(): boolean {

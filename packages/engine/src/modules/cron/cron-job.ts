@@ -1,6 +1,7 @@
+import { CallError } from "@svc-runtime/protocol";
 import type { Due } from "../../collections/due-queue.ts";
 import { firstChoice } from "../../collections/rendezvous.ts";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import type { ClockState, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
@@ -34,8 +35,10 @@ const REDELIVER_MS = 5 * 60_000;
 /** Additional delay of a tick, in milliseconds, at all engines with equal triggers except the preferred one. */
 const SECOND_CHOICE_MS = 300;
 
-/** Interval at which an engine with a wrong clock looks whether it is right, in milliseconds. */
+/** Interval at which an engine whose clock is not right compares it again, in milliseconds. */
 const CLOCK_CHECK_MS = 1_000;
+
+const CLOCK_WRONG = "the clock of this engine differs from those of the other engines by more than 1 s";
 
 const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
   missed: { outcome: "skipped", error: "missed: it could not start within 60 s, and its misfire policy skips it" },
@@ -54,8 +57,8 @@ export interface JobHost extends TriggersHost, RunsHost {
    * misfire policy decides about the ticks that were due.
    */
   readonly isDraining: boolean;
-  /** True if the clocks of the other engines show that the one of this engine is wrong. */
-  readonly isClockWrong: boolean;
+  /** Whether the clock of this engine is right. Always `right` without a cluster. */
+  readonly clockState: ClockState;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
   /** Called when the job has no trigger and no run. */
   onUnused(job: CronJob): void;
@@ -103,6 +106,7 @@ export class CronJob implements Due {
   /** Monotonic time of the next attempt after a failure. */
   #retryAt = Number.NEGATIVE_INFINITY;
   #isWaitingForWorker = false;
+  #isClockReported = false;
 
   constructor(id: string, functionId: string, settings: CronSettings, host: JobHost) {
     this.id = id;
@@ -203,7 +207,9 @@ export class CronJob implements Due {
     const wait = this.#retryAt - clock.monotonic();
     // Other engines start the ticks. By this clock they would start at a wrong time, and the decided ones would keep
     // others from starting until their clocks are past them.
-    if (this.#host.isClockWrong) alarm.set(this, now + CLOCK_CHECK_MS);
+    const { clockState } = this.#host;
+    this.#reportClock(clockState === "wrong");
+    if (clockState !== "right") alarm.set(this, now + CLOCK_CHECK_MS);
     else if (wait > 0) alarm.set(this, now + wait);
     else if (this.#state !== "ready") this.#read();
     else if (this.#paused) return;
@@ -217,6 +223,7 @@ export class CronJob implements Due {
    */
   async trigger(): Promise<{ readonly run: Run; readonly result: Delivered["result"] }> {
     const { clock, store, slots } = this.#host;
+    this.#refuseWrongClock();
     const scheduledAt = clock.now();
     await this.#reading;
     const run: Run = {
@@ -257,6 +264,7 @@ export class CronJob implements Due {
 
   /** Stops starting ticks until `resume` is called, also after a restart of the engine. */
   async pause(): Promise<void> {
+    this.#refuseWrongClock();
     await this.#reading;
     await this.#host.store.setPaused(this.id, true);
     this.#paused = true;
@@ -265,6 +273,7 @@ export class CronJob implements Due {
 
   /** Continues with the next tick from now. */
   async resume(): Promise<void> {
+    this.#refuseWrongClock();
     await this.#reading;
     const now = this.#host.clock.now();
     if (!this.#paused && this.#decidedUntil <= now) return;
@@ -272,6 +281,28 @@ export class CronJob implements Due {
     await this.#host.store.setPaused(this.id, false, { until: now, handled });
     this.#paused = false;
     this.#continueFrom(now, handled);
+  }
+
+  /**
+   * Throws CallError if the clock is not right. Times that it gives would change which ticks start at all engines, and
+   * the job may not be read, so that the change would have no effect.
+   */
+  #refuseWrongClock(): void {
+    const { clockState } = this.#host;
+    if (clockState === "right") return;
+    throw new CallError(
+      "invalid_request",
+      clockState === "wrong"
+        ? `nothing was changed: ${CLOCK_WRONG}; call another engine that has the trigger, or set the clock of this one (NTP)`
+        : "nothing was changed: the clock of this engine has not been compared with those of the other engines yet; try again in a few seconds",
+    );
+  }
+
+  /** Shows at the triggers whether no ticks start here because the clock is wrong. */
+  #reportClock(isWrong: boolean): void {
+    if (isWrong) this.#triggers.report(`no ticks start at this engine: ${CLOCK_WRONG}; set it (NTP)`);
+    else if (this.#isClockReported) this.#triggers.report(undefined);
+    this.#isClockReported = isWrong;
   }
 
   /** Additional delay of ticks at this engine, in milliseconds. 0 if this engine is the preferred one for the job. */

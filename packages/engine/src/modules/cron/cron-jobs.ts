@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { CallError } from "@svc-runtime/protocol";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
-import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
+import type { ClockState, ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { Alarm } from "./alarm.ts";
 import type { CronConfig } from "./config.ts";
@@ -17,6 +17,8 @@ import type { Run } from "./store/rows.ts";
  * Time that runs get to finish when the module stops, in milliseconds. The engine waits twice as long for the module.
  */
 const STOP_GRACE_MS = 5_000;
+/** Minimum time between two warnings about a wrong clock, in milliseconds. */
+const CLOCK_WARN_MS = 60_000;
 const DAY_MS = 86_400_000;
 const FIRST_UPKEEP_MS = 10 * 60_000;
 /** Jobs without a trigger are deleted after this time. */
@@ -46,6 +48,8 @@ export class CronJobs implements JobHost {
   readonly #onDraining = (): void => this.#drain();
   #isDraining = false;
   #wasClockWrong = false;
+  /** When the next warning about a wrong clock may be logged, on the monotonic clock. */
+  #warnClockAt = Number.NEGATIVE_INFINITY;
   #cancelUpkeep: () => void;
   #unlistenStore: Undo[] = [];
 
@@ -77,12 +81,15 @@ export class CronJobs implements JobHost {
     return this.#isDraining;
   }
 
-  get isClockWrong(): boolean {
-    const isWrong = this.store.isShared && this.#context.nodes?.isClockWrong() === true;
-    if (isWrong && !this.#wasClockWrong)
+  get clockState(): ClockState {
+    const state = (this.store.isShared ? this.#context.nodes?.clockState() : undefined) ?? "right";
+    const now = this.clock.monotonic();
+    if (state === "wrong" && !this.#wasClockWrong && now >= this.#warnClockAt) {
       this.log.warn("no cron ticks start at this engine: its clock differs from those of the others");
-    this.#wasClockWrong = isWrong;
-    return isWrong;
+      this.#warnClockAt = now + CLOCK_WARN_MS;
+    }
+    this.#wasClockWrong = state === "wrong";
+    return state;
   }
 
   start(): void {

@@ -205,7 +205,7 @@ function slowNodes(answersTo: (question: PageQuestion) => { readonly a: object; 
   };
   const nodes: NodeQuestions = {
     name: "a",
-    isClockWrong: () => false,
+    clockState: () => "right",
     answer: () => () => {},
     async ask(_topic, payload, { without } = {}) {
       const question = payload.value() as Question;

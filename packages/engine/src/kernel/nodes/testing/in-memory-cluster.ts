@@ -28,6 +28,11 @@ export class InMemoryCluster {
     return engine;
   }
 
+  /** Sets the clock of an engine while it runs, to this far ahead of that of the others. */
+  setClock(engine: InMemoryEngine, aheadMs: number): void {
+    this.#clocks.get(engine)?.jumpTo(this.#clock.now() + aheadMs);
+  }
+
   /** The engine ends without a word: no peer and no worker hears of it. */
   kill(engine: InMemoryEngine): void {
     this.#killed.add(engine);
