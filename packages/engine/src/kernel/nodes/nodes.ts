@@ -2,7 +2,7 @@ import type { ChannelRef, TriggerTypeId } from "@svc-runtime/protocol";
 import type { NodeFrame, NodeFrameOf, NodeFrameType } from "@svc-runtime/protocol/nodes";
 import type { Channel } from "../channels/channel.ts";
 import type { Channels } from "../channels/channels.ts";
-import { type Clock, every } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { WorkerView } from "../directory.ts";
 import type { DirectoryChanges } from "../directory-changes.ts";
 import type { IdOwnership } from "../id-ownership.ts";
@@ -29,9 +29,6 @@ import { StayPromises } from "./stay-promises.ts";
 
 /** Number of digits at the end of a channel's id that identify its node. They are the last digits of the node's run. */
 const HOME_DIGITS = 12;
-
-/** Interval at which the clocks of the nodes are compared, in milliseconds. */
-const CLOCK_LOOK_MS = 1_000;
 
 /** How an engine takes part in a cluster. */
 export interface NodeOptions {
@@ -183,7 +180,6 @@ export class Nodes implements PeerListener {
     const { changes, channels } = this.#ports;
     this.#undos = [
       changes.listen((change) => this.#mirror.changed(change)),
-      every(this.#ports.clock, CLOCK_LOOK_MS, () => this.#clockCheck.look()),
       channels.addResolver((id, key, direction) => this.#openChannel({ channel_id: id, access_key: key, direction })),
     ];
     this.#mirror.begin();
@@ -272,6 +268,10 @@ export class Nodes implements PeerListener {
       mirror: new PeerMirror(peer, outgoing, { ...this.#ports, self: this.#self.run }),
       channels: new RemoteChannels(peer, channels, this.#self.run),
     });
+  }
+
+  onHello(): void {
+    this.#clockCheck.look();
   }
 
   onUp({ hello }: Peer): void {

@@ -55,6 +55,8 @@ export interface NodeIdentity {
 export interface PeerListener {
   /** A session begins. Frames that are sent in this callback reach the peer directly after this run's hello. */
   onOpened(peer: Peer): void;
+  /** A hello of the peer arrived. The peer sends one each second. */
+  onHello?(peer: Peer): void;
   /** The peer has introduced itself. */
   onUp?(peer: Peer): void;
   /** Handles a frame other than `hello` and `bye`. Must throw an Error if the peer violates the protocol. */
@@ -258,6 +260,7 @@ export class PeerTable {
         return;
       }
       peer.introduced(frame.hello);
+      listener.onHello?.(peer);
       log.info("a node joined", { node: peer.name, run: peer.run });
       listener.onUp?.(peer);
       return;
@@ -270,6 +273,7 @@ export class PeerTable {
   #update(peer: Peer, hello: NodeHello): void {
     const isSame = peer.hello?.state === hello.state && peer.hello.load === hello.load;
     peer.introduced(hello);
+    this.#options.listener.onHello?.(peer);
     if (!isSame) this.#options.listener.onChanged?.(peer);
   }
 
