@@ -69,9 +69,12 @@ it("a log is cut, and an engine that is new or missed what was cut begins with a
   network = await CuttableProxy.start(server.port);
   const a = await newNode("a", server.url);
 
-  /** Writes at a until it has taken two snapshots more, so that the log begins after what was there before. */
+  /**
+   * Writes at a until it has taken two snapshots that had not begun before, so that the log begins after what was there
+   * before.
+   */
   async function writeUntilCut(): Promise<void> {
-    const wanted = countOf(a.engine.output(), "a snapshot was taken") + 2;
+    const wanted = countOf(a.engine.output(), "a snapshot is being taken") + 2;
     while (countOf(a.engine.output(), "a snapshot was taken") < wanted) {
       written += 1;
       await call(a.client, "state::set", { scope: "s", key: "large", value: `${written} ${"x".repeat(30_000)}` });

@@ -2,6 +2,7 @@ import { CallError } from "@svc-runtime/protocol/client";
 import { functionNotFound } from "../connection/session.ts";
 import { parseBySchema } from "../schema/parse-by-schema.ts";
 import type { StandardSchema } from "../schema/standard-schema.ts";
+import { withExecuted } from "../with-executed.ts";
 import type { AcceptedCall } from "./accepted-call.ts";
 import { ActiveCall, type ActiveCallHost } from "./active-call.ts";
 import type { AsyncContext } from "./async-context.ts";
@@ -91,16 +92,16 @@ export class CallRunner {
 
   #failed(active: ActiveCall, thrown: unknown): void {
     this.#settle(active);
-    const error = callErrorFrom(thrown);
-    let answer = error;
+    let error = callErrorFrom(thrown);
     // A CallError that the handler itself creates is intended. Any other error is logged with its stack, because it is
     // probably a bug in the handler or in a function that the handler called.
     if (error !== thrown) active.log.error("a handler failed", { error: thrown });
     else if (takeFailedCall(error)) {
       active.log.warn("a handler failed with the error of a call that it made", { error });
-      answer = executedError(error);
+      // `executed` says whether the function ran that the handler called. The handler itself did run.
+      if (error.executed !== "yes") error = withExecuted("yes", error);
     }
-    this.#answers.fail(active.invocationId, answer);
+    this.#answers.fail(active.invocationId, error);
     active.end();
   }
 
@@ -111,13 +112,6 @@ export class CallRunner {
   #settle(active: ActiveCall): void {
     if (this.#active.get(active.invocationId) === active) this.#active.delete(active.invocationId);
   }
-}
-
-/** `executed` of an error says whether the function ran that the handler called. The handler itself did run. */
-function executedError(error: CallError): CallError {
-  if (error.executed === "yes") return error;
-  const { code, message, details, stacktrace } = error;
-  return new CallError(code, message, { details: { ...details, executed: "yes" }, stacktrace });
 }
 
 function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {

@@ -16,6 +16,7 @@ import {
   type TriggerRegistration,
   type TriggerTypeRegistration,
 } from "../registration/registrations.ts";
+import { withExecuted } from "../with-executed.ts";
 import { encodeBindingResult, encodeCall, encodeFailure } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import type { MalformedFrame } from "./malformed-frame.ts";
@@ -180,7 +181,7 @@ export class Session {
     for (const call of this.#pending.takeExpired(nowMs)) {
       const written = call.waiting === undefined;
       if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "timeout");
-      call.reject(written ? callTimeout(call) : neverSent(callTimeout(call, NOT_CONNECTED)));
+      call.reject(written ? callTimeout(call) : withExecuted("no", callTimeout(call, NOT_CONNECTED)));
     }
   }
 
@@ -201,7 +202,7 @@ export class Session {
   /** Fails all pending calls, both sent and unsent. It is used when the worker shuts down. */
   failAll(error: CallError): void {
     for (const call of this.#pending.takeSent()) call.reject(error);
-    for (const call of this.#pending.takeWaiting()) call.reject(neverSent(error));
+    for (const call of this.#pending.takeWaiting()) call.reject(withExecuted("no", error));
   }
 
   // --- registrations ---
@@ -322,7 +323,7 @@ export class Session {
       `the call of function ${call.functionId} was cancelled by its caller`,
       { details: { function_id: call.functionId } },
     );
-    call.reject(written ? error : neverSent(error));
+    call.reject(written ? error : withExecuted("no", error));
   }
 
   #write(call: PendingCall, frame: string): void {
@@ -339,10 +340,13 @@ export class Session {
 
   // --- calls and bindings of what this worker provides ---
 
-  /** Sends an error as the outcome of a call that cannot run. */
+  /** Sends an error as the outcome of a call that cannot run. The error says that the function has not run. */
   refuseCall({ invocationId, functionId }: Pick<InboundCall, "invocationId" | "functionId">, error: WireError): void {
     // An engine that sends no id expects no result.
-    if (invocationId !== undefined) this.sendIfOpen(encodeFailure(invocationId, functionId, error));
+    if (invocationId !== undefined)
+      this.sendIfOpen(
+        encodeFailure(invocationId, functionId, { ...error, details: { ...error.details, executed: "no" } }),
+      );
   }
 
   /** Sends an error as the outcome of a trigger that cannot be bound. */
@@ -434,9 +438,8 @@ export class Session {
   #onMalformed(problem: string, call: MalformedFrame | undefined): void {
     this.#output.log("warn", "the engine sent an invalid frame", { problem, invocation_id: call?.invocationId });
     if (call === undefined) return;
-    // A result comes only from a function that ran.
-    const executed = call.type === "invokefunction" ? "no" : "yes";
-    const error: WireError = { code: "invalid_message", message: problem, details: { executed } };
+    // A result comes only from a function that ran. `refuseCall` replaces the detail.
+    const error: WireError = { code: "invalid_message", message: problem, details: { executed: "yes" } };
     if (call.type === "invokefunction") this.refuseCall(call, error);
     else this.#onResult(call.invocationId, undefined, error, "");
   }
@@ -448,13 +451,8 @@ export class Session {
  */
 const NOT_CONNECTED = ": there was no connection to the engine, the call was not sent";
 
-/** Returns the error of an unsent call, with a detail that says that the function has not run. */
-function neverSent(error: CallError): CallError {
-  return new CallError(error.code, error.message, { details: { ...error.details, executed: "no" } });
-}
-
 export function functionNotFound(id: string): WireError {
-  return { code: "function_not_found", message: `Function ${id} not found`, details: { executed: "no" } };
+  return { code: "function_not_found", message: `Function ${id} not found` };
 }
 
 export function triggerTypeNotFound(id: string): WireError {

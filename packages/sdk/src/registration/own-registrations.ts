@@ -56,7 +56,7 @@ export class OwnRegistrations {
       (provider) => provider.call(call, entry),
       (error) => {
         this.#logger.error("a function cannot run", { function_id: call.functionId, error });
-        this.#session.refuseCall(call, { ...error.toWire(), details: { ...error.details, executed: "no" } });
+        this.#session.refuseCall(call, error.toWire());
       },
     );
   }

@@ -76,11 +76,9 @@ export class ProviderSession {
       return;
     }
     const frame = encodeResult(invocationId, functionId, text);
-    const tooLarge = oversizeError(frame, `the result of function ${functionId}`)?.toWire();
+    const tooLarge = oversizeError(frame, `the result of function ${functionId}`, { executed: "yes" });
     this.#session.sendIfOpen(
-      tooLarge === undefined
-        ? frame
-        : encodeFailure(invocationId, functionId, { ...tooLarge, details: { ...tooLarge.details, executed: "yes" } }),
+      tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()),
     );
   }
 
@@ -93,7 +91,7 @@ export class ProviderSession {
       tooLarge === undefined
         ? frame
         : encodeFailure(invocationId, functionId, {
-            code: error.code.slice(0, 256),
+            code: error.code,
             message: error.message.slice(0, 4096),
             // What the handler says about this must not be lost with its other details.
             details: { executed: error.details?.executed === "no" ? "no" : "yes" },
