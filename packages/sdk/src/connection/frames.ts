@@ -63,7 +63,7 @@ const encoder = new TextEncoder();
  * Returns an error if the frame is over the size limit, otherwise undefined. Without this check, the engine would close
  * the connection because of the frame.
  */
-export function oversizeError(frame: string, what: string, details?: object): CallError | undefined {
+export function oversizeError(frame: string, what: string): CallError | undefined {
   // A string of n UTF-16 units has n to 3n bytes in UTF-8, so only long frames are measured.
   if (frame.length * 3 <= MAX_FRAME_BYTES) return undefined;
   const bytes = frame.length > MAX_FRAME_BYTES ? frame.length : encoder.encode(frame).length;
@@ -72,7 +72,7 @@ export function oversizeError(frame: string, what: string, details?: object): Ca
     "payload_too_large",
     `${what} makes a frame over ${MAX_FRAME_BYTES} bytes; send it in parts or send a reference to it`,
     {
-      details: { limit_bytes: MAX_FRAME_BYTES, ...details },
+      details: { limit_bytes: MAX_FRAME_BYTES },
     },
   );
 }

@@ -4,6 +4,7 @@ import { encodeBindingResult, encodeFailure, oversizeError } from "../connection
 import type { InboundCall } from "../connection/inbound.ts";
 import { jsonTextOf } from "../connection/json-text.ts";
 import type { Session, SessionOutput } from "../connection/session.ts";
+import { withExecuted } from "../with-executed.ts";
 import { ProvidedBindings, type WireBinding } from "./provided-bindings.ts";
 
 export interface ProviderSessionOptions {
@@ -76,9 +77,9 @@ export class ProviderSession {
       return;
     }
     const frame = encodeResult(invocationId, functionId, text);
-    const tooLarge = oversizeError(frame, `the result of function ${functionId}`, { executed: "yes" });
+    const tooLarge = oversizeError(frame, `the result of function ${functionId}`);
     this.#session.sendIfOpen(
-      tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()),
+      tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, withExecuted("yes", tooLarge).toWire()),
     );
   }
 
@@ -94,7 +95,7 @@ export class ProviderSession {
             code: error.code,
             message: error.message.slice(0, 4096),
             // What the handler says about this must not be lost with its other details.
-            details: { executed: error.details?.executed === "no" ? "no" : "yes" },
+            details: { executed: error.details?.executed ?? "yes" },
           }),
     );
   }
