@@ -38,7 +38,7 @@ export async function installPeers(): Promise<Peers> {
   return { packages: FOLDER, natsServer: await findNatsServer() };
 }
 
-/** Returns the installed program. If there is none, downloads and unpacks Debian's package without installing it. */
+/** Returns the installed program. If it is not installed, downloads and unpacks Debian's package. */
 async function findNatsServer(): Promise<string | undefined> {
   const installed = (process.env.PATH ?? "").split(":").map((folder) => join(folder, "nats-server"));
   const unpacked = join(FOLDER, "debian", "usr", "sbin", "nats-server");

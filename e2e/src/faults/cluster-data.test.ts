@@ -18,7 +18,7 @@ const NAMES = ["a", "b", "c"] as const;
 /** 12 MB, so that a snapshot has many parts. */
 const ITEMS = { calls: 12, items: 16, bytes: 65_536 };
 
-it(`kill -9 of svc cluster init and recover, ${KILLS} times each, loses nothing, and the next attempt goes on`, async () => {
+it(`kill -9 of svc cluster init and recover, ${KILLS} times each, loses nothing, and the next attempt succeeds`, async () => {
   const { seed, random } = seeded();
   say(`kills of svc cluster: seed ${seed}; SVC_SEED=${seed} repeats the moments`);
   const folder = faultsFolder("cluster-data");

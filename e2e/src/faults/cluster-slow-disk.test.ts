@@ -43,7 +43,7 @@ async function slowDown(
   if (except !== undefined) againMs.push(performance.now() - from);
 }
 
-it("a slow disk of a NATS server, of an engine and of both loses nothing, and the cluster goes on (G1, G2, G8)", async () => {
+it("a slow disk of a NATS server, of an engine and of both loses nothing, and the cluster keeps working (G1, G2, G8)", async () => {
   const { seed, random } = seeded();
   say(`slow disks in a cluster: seed ${seed}; SVC_SEED=${seed} repeats the choice and the moments`);
   const folder = faultsFolder("cluster-slow-disk");

@@ -22,7 +22,7 @@ export async function startBrowser(executablePath = chromiumPath()): Promise<Bro
   return chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: 60_000 });
 }
 
-/** Returns the path of Chromium: the variable SVC_CHROMIUM, or an executable in PATH. Throws if there is none. */
+/** Returns the path of Chromium: the variable SVC_CHROMIUM, or an executable in PATH. Throws if neither exists. */
 export function chromiumPath(): string {
   const named = process.env.SVC_CHROMIUM;
   if (named !== undefined && named !== "") return named;

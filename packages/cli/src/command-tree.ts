@@ -31,7 +31,7 @@ export interface OptionNode {
   readonly value?: string;
   readonly choices: readonly string[];
   readonly description: string;
-  /** Default of the option's value. Undefined if there is none, or if the description states it. */
+  /** Default of the option's value. Undefined if the option has no default, or if the description states it. */
   readonly defaultValue?: string;
 }
 

@@ -69,7 +69,7 @@ function hostIsOurs(
 ): boolean {
   const [, name, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
   if (name === undefined) return false;
-  // The port of an allowed name is not checked, because behind a proxy or tunnel there is none, or that of the proxy.
+  // The port of an allowed name is not checked: behind a proxy or tunnel, Host has no port or the port of the proxy.
   if (allowedHosts.includes(name)) return true;
   if (Number(written ?? 80) !== port) return false;
   if (name === "localhost" || name === "127.0.0.1" || name === "[::1]" || name.endsWith(".localhost")) return true;
