@@ -1,9 +1,9 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
 // reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, kills, stops and
-// power cuts of a cluster of processes, kills of the commands that begin one with data, kills during its snapshots, slow
-// disks and wrong clocks in one, the seeding of an engine without data, its upgrade (SVC_UPGRADE_FROM=folder begins with the
-// version that is installed, built and bundled there), and an hour of steady load, on both SQLite drivers. Takes about
-// four hours.
+// power cuts of a cluster of processes, histories of its state during 50 faults, kills of the commands that begin one with
+// data, kills during its snapshots, slow disks and wrong clocks in one, the seeding of an engine without data, its upgrade
+// (SVC_UPGRADE_FROM=folder begins with the version that is installed, built and bundled there), and an hour of steady load,
+// on both SQLite drivers. Takes about four and a half hours.
 // `--short` runs everything in some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects
 // tests. Needs root and Linux, because it mounts its own disks to break them, so it is not part of `npm test`. Always
 // removes its mounts and loop devices. SVC_SEED=n repeats a run.

@@ -1,5 +1,6 @@
-// Checks with Porcupine whether histories of state items are linearizable. Reads the lines that the simulation prints
-// with --history, and prints the number of histories and the seeds whose history is not linearizable, as JSON.
+// Checks with Porcupine whether histories of state items are linearizable. Reads lines as the simulation prints them
+// with --history, and prints as JSON the number of histories, those that are not linearizable, and those that were not
+// checked within a minute.
 package main
 
 import (
@@ -36,10 +37,19 @@ type result struct {
 	Operations []operation `json:"operations"`
 }
 
+// An item whose history was checked.
+type checked struct {
+	Seed int    `json:"seed"`
+	Key  string `json:"key"`
+}
+
 // What a client was answered. Unknown if it got no answer: the operation may have been executed at any later time.
 type answer struct {
 	isKnown bool
-	found   *value
+	// What was read, deleted or replaced.
+	before *value
+	// What an update made.
+	after *value
 }
 
 // An item: nil if it does not exist.
@@ -47,19 +57,20 @@ var model = porcupine.Model{
 	Init: func() interface{} { return (*value)(nil) },
 	Step: func(state, input, output interface{}) (bool, interface{}) {
 		item, asked, got := state.(*value), input.(operation), output.(answer)
+		isPossible := !got.isKnown || equal(got.before, item)
 		switch asked.Kind {
 		case "set":
-			return true, &value{0, asked.ID}
+			return isPossible, &value{0, asked.ID}
 		case "update":
 			next := &value{1, asked.ID}
 			if item != nil {
 				next.N = item.N + 1
 			}
-			return !got.isKnown || equal(got.found, next), next
+			return isPossible && (!got.isKnown || equal(got.after, next)), next
 		case "delete":
-			return !got.isKnown || equal(got.found, item), (*value)(nil)
+			return isPossible, (*value)(nil)
 		default:
-			return !got.isKnown || equal(got.found, item), item
+			return isPossible, item
 		}
 	},
 	Equal: func(one, other interface{}) bool { return equal(one.(*value), other.(*value)) },
@@ -73,7 +84,7 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 64*1024*1024)
 	histories := 0
-	illegal := []int{}
+	illegal, undecided := []checked{}, []checked{}
 	for lines.Scan() {
 		var one result
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
@@ -81,23 +92,34 @@ func main() {
 		}
 		items := map[string][]porcupine.Operation{}
 		for _, op := range one.Operations {
-			if op.Outcome == nil || op.Outcome.Status != "failed" {
+			if mayHaveEffect(op) {
 				items[op.Key] = append(items[op.Key], eventOf(op))
 			}
 		}
-		for _, history := range items {
+		for key, history := range items {
 			histories++
-			if porcupine.CheckOperationsTimeout(model, history, time.Minute) != porcupine.Ok {
-				illegal = append(illegal, one.Seed)
+			switch porcupine.CheckOperationsTimeout(model, history, time.Minute) {
+			case porcupine.Illegal:
+				illegal = append(illegal, checked{one.Seed, key})
+			case porcupine.Unknown:
+				undecided = append(undecided, checked{one.Seed, key})
 			}
 		}
 	}
 	if err := lines.Err(); err != nil {
 		fail(err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]interface{}{"histories": histories, "illegal": illegal}); err != nil {
+	verdict := map[string]interface{}{"histories": histories, "illegal": illegal, "undecided": undecided}
+	if err := json.NewEncoder(os.Stdout).Encode(verdict); err != nil {
 		fail(err)
 	}
+}
+
+// False for an operation that was not executed, and for a read without an answer.
+func mayHaveEffect(op operation) bool {
+	isOk := op.Outcome != nil && op.Outcome.Status == "ok"
+	isFailed := op.Outcome != nil && op.Outcome.Status == "failed"
+	return isOk || (!isFailed && op.Kind != "get")
 }
 
 func eventOf(op operation) porcupine.Operation {
@@ -106,13 +128,12 @@ func eventOf(op operation) porcupine.Operation {
 		return event
 	}
 	event.Return = op.End
-	event.Output = answer{true, foundIn(op)}
+	event.Output = answerOf(op)
 	return event
 }
 
-// The value that an answer names: what was read, deleted or made by an update.
-func foundIn(op operation) *value {
-	var found *value
+func answerOf(op operation) answer {
+	got := answer{isKnown: true}
 	var err error
 	switch op.Kind {
 	case "get":
@@ -120,21 +141,22 @@ func foundIn(op operation) *value {
 			Value value `json:"value"`
 		}
 		if err = json.Unmarshal(op.Outcome.Output, &entry); entry != nil {
-			found = &entry.Value
+			got.before = &entry.Value
 		}
-	case "update":
+	case "set", "update":
 		var written struct {
+			Old *value `json:"old_value"`
 			New *value `json:"new_value"`
 		}
 		err = json.Unmarshal(op.Outcome.Output, &written)
-		found = written.New
+		got.before, got.after = written.Old, written.New
 	case "delete":
-		err = json.Unmarshal(op.Outcome.Output, &found)
+		err = json.Unmarshal(op.Outcome.Output, &got.before)
 	}
 	if err != nil {
 		fail(err)
 	}
-	return found
+	return got
 }
 
 func fail(err error) {
