@@ -6,8 +6,11 @@ import { type ClusterScene, NODES, type NodeName, within } from "./cluster-scene
 import type { ItemCall } from "./porcupine.ts";
 import { pause } from "./scene.ts";
 
-/** Shorter than an engine lets a write wait for the log (20 s). */
-const CALL_MS = 5_000;
+/**
+ * Timeout of calls. An engine lets a write wait 20 s for the log: most clients do not wait for its error, which says
+ * whether the write was executed, and every third does.
+ */
+const [CALL_MS, LONG_CALL_MS] = [5_000, 30_000];
 /** A call may be this much late: the machine is busy. */
 const LATE_MS = 3_000;
 const PROGRESS_MS = 90_000;
@@ -27,6 +30,7 @@ interface Client {
   /** Engine that it is connected to; `any` for one that knows all addresses. */
   readonly at: NodeName | "any";
   readonly worker: Worker;
+  readonly timeoutMs: number;
 }
 
 export class HistoryClients {
@@ -41,7 +45,8 @@ export class HistoryClients {
       const url = at === "any" ? NODES.map((name) => scene.url(name)).join(",") : scene.url(at);
       const reconnect = { initialDelayMs: 50, maxDelayMs: 500 };
       const options = { name: `client-${number}`, handleSignals: false, logger: silentLogger, reconnect };
-      return { number, at, worker: connect(url, options) };
+      const timeoutMs = number % CLIENTS === CLIENTS - 1 ? LONG_CALL_MS : CALL_MS;
+      return { number, at, timeoutMs, worker: connect(url, options) };
     });
   }
 
@@ -115,10 +120,11 @@ export class ClientHistory {
       ],
     }[kind] as [string, object];
     const payload = { scope: SCOPE, key: `${this.number} ${key}`, ...members };
+    const { timeoutMs, worker } = client;
     call.outcome = await within(
-      CALL_MS + LATE_MS,
+      timeoutMs + LATE_MS,
       `the end of a call of ${function_id}`,
-      client.worker.call({ function_id, payload, timeoutMs: CALL_MS }),
+      worker.call({ function_id, payload, timeoutMs }),
     ).then(
       (output) => ({ status: "ok", output }),
       (error: unknown) => ({ status: failureOf(error) === "no" ? "failed" : "unknown" }),
@@ -142,7 +148,7 @@ export class ClientHistory {
   /** Ends the calls, and reads each item at each engine. All processes must run. */
   async finish(): Promise<void> {
     this.stop();
-    await within(CALL_MS + 2 * LATE_MS, "the end of the last calls", this.#ended);
+    await within(LONG_CALL_MS + 2 * LATE_MS, "the end of the last calls", this.#ended);
     for (const key of KEYS)
       for (const client of this.#clients.filter(({ number }) => number % CLIENTS === 0))
         await eventually(
