@@ -16,10 +16,11 @@ import {
   functionNotFound,
   noProviderAvailable,
 } from "./call-errors.ts";
+import { chooseProvider } from "./choose-provider.ts";
 import type { Clock } from "./clock.ts";
 import { DeadlineBuckets } from "./deadline-buckets.ts";
 import type { CallOptions } from "./module.ts";
-import { chooseProvider, type Registration, type Registry } from "./registry.ts";
+import type { Registration, Registry } from "./registry.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 
 /** Totals since the engine started. */
