@@ -18,9 +18,9 @@ import type { KeptSnapshot } from "../store/replicated/seeds.ts";
 import { snapshotDatabase } from "../store/snapshot.ts";
 import { checkServer } from "./nats/check-server.ts";
 import { connectNats } from "./nats/connect.ts";
+import type { StreamParts } from "./nats/ensure-stream.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
-import type { StreamParts } from "./nats/streams.ts";
 import { formatProblem, type Schema, schemaOf } from "./store-formats.ts";
 
 /** Stores whose data are in files of these names if an engine runs without a cluster. */

@@ -22,10 +22,11 @@ import {
   MAX_ENTRY_BYTES,
 } from "../../store/log.ts";
 import { isUnheard, NatsProblem } from "./connect.ts";
+import { ensureStream, type StreamParts } from "./ensure-stream.ts";
 import { EntryReader } from "./entry-reader.ts";
+import { codeOf, codes, isWrongSequence, unavailable } from "./jetstream-errors.ts";
 import { LogEnd } from "./log-end.ts";
 import { logStreamName } from "./stream-names.ts";
-import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
 /** Timeout of one request to the servers, in milliseconds. */
 const REQUEST_MS = 3_000;

@@ -23,8 +23,9 @@ import {
   type Seeds,
 } from "../../store/replicated/seeds.ts";
 import { isUnheard, permissionProblem } from "./connect.ts";
+import { ensureStream, type StreamParts } from "./ensure-stream.ts";
+import { codeOf, codes, isWrongSequence, unavailable } from "./jetstream-errors.ts";
 import { logStreamName, seedStreamName } from "./stream-names.ts";
-import { codeOf, codes, ensureStream, isWrongSequence, type StreamParts, unavailable } from "./streams.ts";
 
 /** Size of a part, in bytes. It is limited because a server returns it as base64, and a message has at most 1 MB. */
 const PART_BYTES = 512 * 1024;

@@ -1,5 +1,4 @@
 import {
-  JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
   StorageType,
@@ -8,8 +7,8 @@ import {
 } from "@nats-io/jetstream";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { LogUnavailable } from "../../store/log.ts";
 import { type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
+import { codeOf, codes } from "./jetstream-errors.ts";
 
 /**
  * Maximum duration of a stream's creation, in milliseconds. It is long because servers that have just started must
@@ -22,18 +21,6 @@ const CREATE_MS = 20_000;
  */
 const ATTEMPT_MS = 500;
 const RETRY_MS = 250;
-
-/** Error codes of JetStream. */
-export const codes = {
-  streamNotFound: 10_059,
-  streamExists: 10_058,
-  noMessage: 10_037,
-  /** An earlier append of the same entry is still in progress. */
-  duplicateUnderWay: 10_158,
-  wrongLastSequence: 10_071,
-  /** Code of the same error in newer servers. */
-  wrongLastSequenceConstant: 10_164,
-} as const;
 
 export interface StreamParts {
   readonly client: NatsClient;
@@ -103,21 +90,4 @@ async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: 
     logger.warn("a log has fewer copies than there are NATS servers", { stream, copies, wanted: replicas, error });
     return found;
   }
-}
-
-export function codeOf(error: unknown): number | undefined {
-  return error instanceof JetStreamApiError ? error.code : undefined;
-}
-
-/**
- * True if the server rejected a message because other messages were stored after the one that the sender expected to be
- * the last.
- */
-export function isWrongSequence(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === codes.wrongLastSequence || code === codes.wrongLastSequenceConstant;
-}
-
-export function unavailable(error: unknown): LogUnavailable {
-  return new LogUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
 }
