@@ -12,7 +12,7 @@ import { Refusal, unavailable } from "./refusal.ts";
 import { parameterMembers, requestMembers, triggerMembers, urlOf } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
 import { channelMembers, ExchangeChannels } from "./response/exchange-channels.ts";
-import type { StreamHead } from "./response/response-head.ts";
+import type { StreamHead } from "./response/read-stream-head.ts";
 import type { StreamedResponse } from "./response/response-stream.ts";
 import { type RouteResponse, responseOfResult } from "./response/route-response.ts";
 import type { MiddlewareEntry } from "./routing/setting-parts.ts";

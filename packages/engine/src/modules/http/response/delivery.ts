@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import { type HttpConfig, REQUEST_ID_HEADER } from "../config.ts";
+import type { HttpConfig } from "../config.ts";
 import { type Failure, publicFailure } from "../refusal.ts";
 import type { Destination, RequestContext } from "../request-context.ts";
 import type { RequestCounts } from "../request-counts.ts";
 import type { RouteOutcome } from "../route-call.ts";
+import { withCommonHeaders } from "./common-headers.ts";
 import { compressed, isLongEnough } from "./compression.ts";
-import { withCors } from "./cors.ts";
 import { responseOfFailure } from "./error-response.ts";
-import { headerValue } from "./header-list.ts";
 import { sendStream } from "./response-stream.ts";
 import type { RouteResponse } from "./route-response.ts";
 import { sendResponse } from "./send.ts";
@@ -35,7 +34,7 @@ export class Delivery {
   async deliver(requestContext: RequestContext, { routeResponse, stream }: RouteOutcome): Promise<void> {
     const { exchange, config, headers } = requestContext;
     const { clock } = this.#context;
-    const complete = this.#withCommonHeaders(requestContext, routeResponse);
+    const complete = withCommonHeaders(requestContext, routeResponse);
     this.#counts.responded(complete.status);
     if (stream !== undefined) {
       await sendStream(exchange, { status: complete.status, headers: complete.headers, ...stream }, clock);
@@ -48,15 +47,6 @@ export class Delivery {
       clock,
       bodyLimitBytes: config.bodyLimitBytes,
     });
-  }
-
-  /** Adds the headers that every response has. */
-  #withCommonHeaders({ cors, headers: given, requestId }: RequestContext, routeResponse: RouteResponse): RouteResponse {
-    let { headers } = routeResponse;
-    if (cors !== undefined) headers = withCors(headers, cors, given.single.origin);
-    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = headers.concat("X-Request-Id", requestId);
-    const { status, body, dropped } = routeResponse;
-    return { status, headers, body, dropped };
   }
 
   /** Logs headers of a function's response that were omitted, each once. */

@@ -1,6 +1,6 @@
 import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 import type { Exchange } from "./exchanges.ts";
-import { readHead, type StreamHead } from "./response-head.ts";
+import { readStreamHead, type StreamHead } from "./read-stream-head.ts";
 
 /**
  * The channels that a request offers to its function: one to read the body, one to write the response. Published
@@ -44,7 +44,7 @@ export class ExchangeChannels implements ChannelOffer {
   onWriter(reader: ChannelReader, close: (reason: string) => void): void {
     this.#closers.push(close);
     this.reader = reader;
-    this.#begin(readHead(reader));
+    this.#begin(readStreamHead(reader));
   }
 
   /** Rejects `begun` if it has not settled. */

@@ -23,7 +23,7 @@ const MAX_CONTROL_LENGTH = 64 * 1024;
  * Reads what a function sends before its body: text items that set status and headers, up to the first binary item or
  * the end of the stream. Returns undefined if the stream was aborted before the body began.
  */
-export async function readHead(reader: ChannelReader): Promise<StreamHead | undefined> {
+export async function readStreamHead(reader: ChannelReader): Promise<StreamHead | undefined> {
   let status = 200;
   let headers: string[] = [];
   const dropped: string[] = [];
