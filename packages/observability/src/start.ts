@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Attributes, type ModuleContext, type RunningModule, systemClock } from "@svc-runtime/engine/module";
+import { type ModuleContext, type RunningModule, systemClock } from "@svc-runtime/engine/module";
 import { provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { CompositeCollector } from "./composite-collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
+import { engineResource } from "./engine-resource.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 import { startExport } from "./export/start-export.ts";
 import { startHealth } from "./health/health.ts";
@@ -18,7 +19,6 @@ import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStore, SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
-import { NODE_ATTRIBUTE, type Resource } from "./telemetry-records.ts";
 
 export async function startObservability(
   outer: ModuleContext<ObservabilityConfig>,
@@ -128,17 +128,6 @@ function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): M
     context.provideFunction(QUERY_FUNCTIONS.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
   // The object inherits the other members of the context, because a copy would evaluate their getters only once.
   return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
-}
-
-function engineResource(
-  { service_name, service_version, service_namespace }: ObservabilityConfig,
-  node: string | undefined,
-): Resource {
-  const attributes: Record<string, string> = {};
-  if (service_version !== undefined) attributes["service.version"] = service_version;
-  if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
-  if (node !== undefined) attributes[NODE_ATTRIBUTE] = node;
-  return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
 }
 
 function spanStatsOf(stats: SpanStoreStats | undefined): StoreStats | undefined {
