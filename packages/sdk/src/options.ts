@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly description?: string | undefined;
   /**
    * Deadline of calls without `timeoutMs`, in milliseconds, 1 to 86,400,000. The default is the deadline with which the
-   * function is registered, or 30,000.
+   * function is registered, or `DEFAULT_TIMEOUT_MS` of `@svc-runtime/protocol`, 30,000.
    */
   readonly callTimeoutMs?: number | undefined;
   readonly reconnect?: ReconnectOptions | undefined;

@@ -14,7 +14,7 @@ export type ResultOf<Id> = Part<Id, "result">;
 export interface CallOptions {
   /**
    * Deadline in milliseconds, 1 to 86,400,000. If it is not given, the first one that exists is used: `callTimeoutMs`
-   * of `connect`; the `timeoutMs` with which the function is registered; 30,000.
+   * of `connect`; the `timeoutMs` with which the function is registered; `DEFAULT_TIMEOUT_MS`, 30,000.
    */
   readonly timeoutMs?: number | undefined;
   /** @deprecated Use `timeoutMs`. */

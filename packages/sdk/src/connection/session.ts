@@ -63,7 +63,7 @@ export interface SessionOptions {
   /** Returns a new UUID. */
   readonly newId: () => string;
   /**
-   * Deadline of calls without `timeout_ms`, in milliseconds. Default 30,000. If it is the default, it is not sent,
+   * Deadline of calls without `timeout_ms`, in milliseconds. Default `DEFAULT_TIMEOUT_MS`. If it is the default, it is not sent,
    * because it is also the engine's default.
    */
   readonly callTimeoutMs?: number | undefined;

@@ -1,7 +1,8 @@
 import type { Clock } from "../clock.ts";
 import { type Connection, type ConnectionState, notConnected } from "./connection.ts";
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Maximum time to wait for the connection, in milliseconds, if the caller sets none. */
+const DEFAULT_WAIT_MS = 30_000;
 
 /**
  * Resolves when the connection is up. Rejects with `disconnected` after the timeout, or when the connection has failed
@@ -13,7 +14,7 @@ export function waitConnected(
   onState: (listener: (state: ConnectionState) => void) => () => void,
   clock: Clock,
   {
-    timeoutMs = DEFAULT_TIMEOUT_MS,
+    timeoutMs = DEFAULT_WAIT_MS,
     processIsEnding,
   }: { readonly timeoutMs: number | undefined; readonly processIsEnding: () => boolean },
 ): Promise<void> {
