@@ -1,5 +1,6 @@
-// Derives from its sources which files a package publishes, so that a missing build, a leftover of an older build and a
-// file that an ignore rule omits are noticed. Plain Node without dependencies.
+// Lists the files that a package publishes, for `stage-package.mjs`, which copies them. `files` in the package.json names
+// folders; this file decides what of them is published. It derives the compiled files from the sources, so that a missing
+// build fails and a leftover of an older build is not published. Plain Node without dependencies.
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, posix, relative, sep } from "node:path";
