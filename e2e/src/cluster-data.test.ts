@@ -115,4 +115,4 @@ it("an engine's data begin a cluster, and a copy of one engine begins it again w
     expect(items).toEqual([...(before.items as []), expect.objectContaining({ key: "zero" })]);
     expect(jobs).toMatchObject({ ...(before.jobs as object), "mail waiting": [], "mail done": [{}, {}, {}] });
   }
-}, 90_000);
+});

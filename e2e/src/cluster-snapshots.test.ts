@@ -97,4 +97,4 @@ it("a log is cut, and an engine that is new or missed what was cut begins with a
     "b serves the same",
     async () => (await stored(b.client, "written").catch(() => undefined)) === written,
   );
-}, 90_000);
+});

@@ -108,21 +108,21 @@ describe("three engines and three NATS servers", () => {
 
   it("show the same traces and log entries, whichever engine is asked", async () => {
     await call("c", "engine::log::info", { message: "said at c", service_name: "speaker" });
+    const greeted = { function_id: "greet" };
+    // An engine that does not answer in time is left out of an answer, e.g. beside other load.
+    const shown = (name: Name, functionId: string, payload: unknown) =>
+      expect.poll(() => call(name, functionId, payload));
     for (const name of NAMES) {
-      const greeted = { function_id: "greet" };
-      await eventually(`${name} lists the trace`, async () => {
-        const { total } = await call<{ total: number }>(name, "engine::traces::list", greeted);
-        return total === 1;
-      });
-      expect(await call(name, "engine::traces::list", greeted)).toMatchObject({
+      await shown(name, "engine::traces::list", greeted).toMatchObject({
         spans: [{ trace: { root_name: "greet", nodes: ["b"] } }],
+        total: 1,
         nodes: [...NAMES],
       });
-      expect(await call(name, "engine::traces::facets", greeted)).toMatchObject({
+      await shown(name, "engine::traces::facets", greeted).toMatchObject({
         facets: { status: [{ value: "ok", count: 1 }] },
         total: 1,
       });
-      expect(await call(name, "engine::logs::list", { services: ["speaker"] })).toMatchObject({
+      await shown(name, "engine::logs::list", { services: ["speaker"] }).toMatchObject({
         logs: [{ body: "said at c", node: "c" }],
         total: 1,
       });

@@ -142,7 +142,7 @@ beforeAll(async () => {
 `,
   );
   await up();
-}, 180_000);
+});
 
 afterAll(async () => {
   await worker?.shutdown({ timeoutMs: 1_000 });

@@ -74,7 +74,7 @@ beforeAll(async () => {
   // The tester may have an engine at the default port.
   const env = { SVC_BRIDGE_PORT: String(ports.bridge) };
   terminal = await openTerminal({ cwd: project, columns: COLUMNS, env });
-}, 60_000);
+});
 
 afterAll(async () => {
   await terminal?.close();

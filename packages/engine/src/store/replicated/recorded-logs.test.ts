@@ -36,14 +36,12 @@ function called({ entries }: RecordedLog): readonly string[] {
 describe.each(versions)("logs that were recorded as %s", (file) => {
   const logs = recordedBy(file);
 
-  it("make the same rows and answers today", async () => {
-    for (const [index, log] of logs.entries()) {
-      const { answers, rows } = replay(log, await moduleOf(log));
-      expect({ log: index, store: log.store, answers, rows }).toEqual({
-        ...{ log: index, store: log.store, answers: log.answers, rows: log.rows },
-      });
-    }
-  });
+  it.each(logs.map((log, index) => [index, log.store, log] as const))(
+    "make the same rows and answers today: %i, %s",
+    async (_index, _store, log) => {
+      expect(replay(log, await moduleOf(log))).toEqual({ answers: log.answers, rows: log.rows });
+    },
+  );
 
   it("make other rows or answers if a procedure does something else", async () => {
     const log = logs.find((each) => called(each).includes("set"));
