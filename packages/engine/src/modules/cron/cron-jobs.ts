@@ -158,8 +158,8 @@ export class CronJobs implements JobHost {
     return directory.triggerById(binding.id)?.status !== "inactive";
   }
 
-  async deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered> {
-    const delivered = await deliver(this.#context, { jobId: job.id, binding, run, signal: this.#signal });
+  async deliver(jobId: string, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered> {
+    const delivered = await deliver(this.#context, { jobId, binding, run, signal: this.#signal });
     this.#counts.ended(delivered);
     return delivered;
   }

@@ -4,9 +4,10 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Delivered } from "./delivery.ts";
 import { MAX_CATCH_UP, type SkippedTicks } from "./plan-ticks.ts";
+import { SKIP_OUTCOMES } from "./skip-outcomes.ts";
 import type { CronStore } from "./store/cron-store.ts";
 import type { HandledTicks } from "./store/handled-ticks.ts";
-import type { NewRun, Outcome, Run } from "./store/rows.ts";
+import type { NewRun, Run } from "./store/rows.ts";
 
 /** The services that the runs of a job use. */
 export interface RunsHost {
@@ -111,12 +112,7 @@ export class JobRuns {
    * time up to which the store treats ticks as decided.
    */
   recordSkipped(
-    {
-      outcome,
-      error,
-      last,
-      count,
-    }: { readonly outcome: Outcome; readonly error: string } & Pick<SkippedTicks, "last" | "count">,
+    { reason, last, count }: SkippedTicks,
     { decidedUntil, handled }: { readonly decidedUntil: number; readonly handled: HandledTicks | undefined },
   ): void {
     const { store, clock } = this.#host;
@@ -124,8 +120,7 @@ export class JobRuns {
       scheduledAt: last,
       startedAt: null,
       finishedAt: clock.now(),
-      outcome,
-      error,
+      ...SKIP_OUTCOMES[reason],
       manual: false,
       skippedCount: Math.min(count, MAX_CATCH_UP),
     };
