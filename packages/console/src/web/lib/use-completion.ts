@@ -1,11 +1,11 @@
 import type { Completion, QueryField } from "@svc-runtime/protocol/query";
 import { useCallback, useEffect, useRef } from "react";
-import type { AttributeSource, KnownAttributes } from "./complete-query.ts";
+import type { AttributeSource, KnownAttributes } from "./load-attributes.ts";
 
 /** Values of facets, by facet name. */
 export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
 
-type CompleteQuery = typeof import("./complete-query.ts").completeQuery;
+type CompleteQuery = typeof import("./load-attributes.ts").completeQuery;
 
 /** Maximum number of values that are remembered for a field. */
 const MAX_VALUES = 500;
@@ -34,7 +34,7 @@ export function useCompletion({
   const complete = useRef<CompleteQuery>(undefined);
   const load = useRef<() => void>(undefined);
   useEffect(() => {
-    import("./complete-query.ts").then(
+    import("./load-attributes.ts").then(
       ({ completeQuery, loadAttributes }) => {
         complete.current = completeQuery;
         load.current = () => {

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { expect, it } from "vitest";
-import { loadAttributes } from "./complete-query.ts";
+import { loadAttributes } from "./load-attributes.ts";
 import { stubCalls } from "./testing/stub-calls.ts";
 
 /** Returns what is offered, by name. */

@@ -11,22 +11,29 @@ export type AttributeSource = "traces" | "logs" | "state";
 /** Known values by attribute name, for example `attr.order_id`. */
 export type KnownAttributes = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Number of the latest traces whose listed span is read. */
+/** Number of the latest traces whose root span is read. */
 const TRACES = 50;
-/** Number of these traces whose other spans are read as well. */
+/** Number of the latest traces of which not only the root span is read. */
 const TRACES_WITH_SPANS = 8;
-/** Maximum number of spans that are read of each such trace. */
+/** Maximum number of spans that are read of each of these traces. */
 const SPANS = 500;
+/** Number of the latest log entries whose attributes are read. */
 const ENTRIES = 300;
+/** Number of state items whose members are read. */
 const ITEMS = 100;
 const MAX_NAMES = 500;
+/** Maximum number of values that are suggested for a name. */
 const MAX_VALUES = 20;
+/** Maximum length of a suggested value, in characters. */
 const MAX_VALUE = 80;
 
 class Names {
   readonly values = new Map<string, Set<string>>();
 
-  /** Adds a name. Also adds its value, except in two cases: the value is or contains a secret, or it is an object. */
+  /**
+   * Adds a name, and its value if it may be suggested (`shownValue`), is short enough and is one of the first values.
+   * Ignores further names if there are MAX_NAMES.
+   */
   add(name: string, value: unknown): void {
     const known = this.values.get(name) ?? new Set();
     if (!this.values.has(name) && this.values.size >= MAX_NAMES) return;
@@ -36,7 +43,10 @@ class Names {
   }
 }
 
-/** Returns the value as text, if it may be suggested. A masked value is not suggested, because no query finds it. */
+/**
+ * Returns the value as text. Returns undefined if it must not be suggested: it is or contains a secret, it is a list or
+ * an object, or it is masked. No query finds a masked value.
+ */
 function shownValue(name: string, value: unknown): string | undefined {
   // The name may have a prefix such as `attr.`. This does not matter, because a name is secret if it contains the name
   // of a secret.
