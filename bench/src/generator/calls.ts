@@ -7,7 +7,11 @@ import type { CallLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
 import { callTemplate, resultTemplate } from "./wire-frames.ts";
 
-/** As long as `bench::echo`, and its own in each process: in a cluster, calls of one load generator stay with its workers. */
+/**
+ * Id of the function that the callees of this process register. Each process has its own id, because otherwise the
+ * engines of a cluster would send calls of this load generator to callees of other ones. The id is as long as
+ * `bench::echo`, so that frames have the same size as those of the other scenarios.
+ */
 const ECHO = `bench::${(process.pid & 0xffff).toString(16).padStart(4, "0")}`;
 const STATE_SCOPE = "bench";
 

@@ -12,7 +12,10 @@ type CallerReply = { readonly window: Window } | { readonly error: string };
 
 /** Two processes that use the same client: one calls, the other one answers. */
 export interface ClientPair {
-  /** Measures one window. It has the CPU time of the server between caller and callee, if any, the caller, the callee. */
+  /**
+   * Measures one window. The observed processes are the server between the two clients, if there is one, then the
+   * caller, then the callee.
+   */
   measure(request: Omit<WindowRequest, "observe">): Promise<Window>;
   stop(): Promise<void>;
 }

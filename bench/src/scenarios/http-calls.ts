@@ -7,8 +7,12 @@ import { ratio, spread } from "../statistics.ts";
 import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const MANY_ROUTES = 1000;
-/** Value that another system has published. It was measured on other hardware, so it shows only the magnitude. */
+/**
+ * Median latency of one HTTP call that the reference system has published. It was measured on other hardware, so it
+ * shows only the magnitude.
+ */
 const PEER_P50_US = 323;
+/** Rate of 128 concurrent HTTP calls, computed from a latency that the reference system has published. */
 const PEER_REQUESTS_PER_S = 2270;
 
 /** Measures requests that become calls, compared with a simple server, and the cost of many routes. */

@@ -64,8 +64,8 @@ function isLoopbackIPv6(host: string): boolean {
 }
 
 /**
- * True if two listeners would bind the same port. Loopback names count as equal, because a listener on one of them
- * binds both address families.
+ * True if two listeners would bind the same port of an address. `127.0.0.1`, `localhost` and `::1` count as equal: a
+ * listener on `127.0.0.1` or `localhost` also binds `::1`. The other addresses of 127.0.0.0/8 can be bound separately.
  */
 export function collide(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false;
@@ -77,6 +77,7 @@ export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || (isIPv6(host) && !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::]");
 }
 
+/** Returns the host by which `collide` compares listeners: one name for the loopback addresses that are bound together. */
 function bindName(host: string): string {
   return isLoopback(host) && !(isIPv4(host) && host !== "127.0.0.1") ? "loopback" : host;
 }

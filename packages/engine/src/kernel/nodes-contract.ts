@@ -25,10 +25,16 @@ export interface AskOptions {
 }
 
 /**
- * Whether this node's clock is right. `wrong`: for some seconds, more than half of all clocks have been ahead of it by
- * more than 1 s, or more than half behind it. It becomes `right` again when more than half agree with it. `unknown`: not
- * enough clocks were compared since the start, or they began to differ a moment ago. Lasts some seconds if all clocks
- * can be compared.
+ * Result of the comparison of this node's clock with the clocks of the other nodes (`nodes/clock-check.ts`). Clocks
+ * agree if they differ by at most 1 s.
+ *
+ * - `right`: more than half of all clocks agree with this clock, which counts as one of them. A clock also counts as
+ *   right if no majority was found in the first 3 s after the start, e.g. because there are two nodes and they differ.
+ * - `wrong`: for 3 s, more than half of all clocks were ahead of this clock, or more than half were behind it. The clock
+ *   becomes `right` again when more than half of all clocks have agreed with it for 3 s.
+ * - `unknown`: this node started less than 3 s ago, or a majority has contradicted `right` for less than 3 s.
+ *
+ * While too few nodes are connected for a majority, the state remains as it was.
  */
 export type ClockState = "right" | "wrong" | "unknown";
 

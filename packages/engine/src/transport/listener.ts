@@ -64,7 +64,8 @@ export class ListenError extends Error {
 }
 
 /**
- * One listening address of the engine. A loopback address is bound for IPv4 and IPv6, so that `localhost` always works.
+ * One listening address of the engine. `127.0.0.1` and `localhost` are bound for IPv4 and IPv6, so that clients reach
+ * `localhost` with both. Other hosts are bound as they are.
  */
 export class Listener {
   readonly #what: string;

@@ -29,8 +29,6 @@ const START_WAIT_MS = 20_000;
 /** Interval of pings, in milliseconds. A server that leaves two pings unanswered counts as lost. */
 const PING_MS = 2_000;
 
-/** Error codes of DNS and of the network. */
-const UNREACHABLE = /^(?:ENOTFOUND|EAI_|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|EADDR)/;
 /** Error codes of OpenSSL and of the verification of certificates. */
 const TLS =
   /^(?:EPROTO|ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|HOSTNAME_MISMATCH|PATH_LENGTH_)/;
@@ -179,13 +177,6 @@ export function problemOf(error: Error, { servers }: Pick<NatsSettings, "servers
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
   const text = `${error.message}${cause}`;
   const codes = codesOf(error);
-  const unreachable: ConnectFailure = {
-    message: `no NATS server can be reached at ${at} (${text}); start one (\`svc cluster nats-config\` prints its file), or correct engine.cluster.nats.servers`,
-    isFinal: false,
-  };
-  // Checked first, because the message contains the name of a server, which may be any word, also one that is checked
-  // below.
-  if (codes.some((code) => UNREACHABLE.test(code))) return unreachable;
   if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError)
     return {
       message: `the NATS server at ${at} refuses the credentials: check nkey_seed, credentials, user or token in engine.cluster.nats, and the users in the server's file (${error.message})`,
@@ -198,7 +189,10 @@ export function problemOf(error: Error, { servers }: Pick<NatsSettings, "servers
     };
   if (error instanceof SyntaxError || codes.includes("ERR_INVALID_URL") || error.message === NO_NATS_MESSAGE)
     return { message: `what listens at ${at} is no NATS server, or the address is wrong (${text})`, isFinal: true };
-  return unreachable;
+  return {
+    message: `no NATS server can be reached at ${at} (${text}); start one (\`svc cluster nats-config\` prints its file), or correct engine.cluster.nats.servers`,
+    isFinal: false,
+  };
 }
 
 function codesOf(error: Error): readonly string[] {

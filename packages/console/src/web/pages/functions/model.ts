@@ -12,7 +12,7 @@ export interface FunctionStats extends FunctionFigures {
 export type Grouping = "prefix" | "worker";
 
 export interface FunctionFilter {
-  /** Words to search. `node:NAME` limits the list to functions of workers at this engine of a cluster. */
+  /** Words to search. `node:NAME` limits the list to functions of workers that are connected to the engine NAME. */
   readonly q: string;
   readonly worker: string | undefined;
   /** True if functions of the engine and its modules are included. */
@@ -58,8 +58,8 @@ export function filterFunctions(
 
 /**
  * Returns the rows with group headings. If functions are grouped by worker, a function is in the groups of all its
- * workers. Groups with functions of modules only come last, because users look for their own functions. `modules` has
- * the ids of the workers that are modules.
+ * workers. If a group has only functions that modules provide, it comes after all other groups, because users look for
+ * their own functions. `modules` has the ids of the workers that are modules.
  */
 export function groupRows(
   items: readonly FunctionItem[],

@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useState } from "react";
 
 /**
- * Returns a function that reads design tokens for a canvas. The function changes when the theme changes, so that
- * effects draw again.
+ * Returns a function that reads a colour of the current theme by the name of its CSS variable, e.g. `--ink`. Code that
+ * draws on a canvas needs it, because a canvas does not resolve CSS variables. When the theme changes, the returned
+ * function changes as well, so that effects that depend on it draw again.
  */
 export function useTokens(): (name: string) => string {
   const [theme, setTheme] = useState(0);
