@@ -17,6 +17,8 @@ const RUNS = amount(50, 3);
 const AWAY_MS = 6_000;
 /** The others expel an engine that does nothing for the longer of these times. */
 const [SHORT_MS, LONG_MS] = [2_000, 10_000];
+/** Longer than a write waits for the log. */
+const REFUSED_MS = 25_000;
 
 /** Breaks one thing of a cluster, and repairs it. `at`: which engine or server. `part`: from 0 to 1. */
 type Fault = (at: number, part: number) => Promise<void>;
@@ -70,8 +72,8 @@ function faultsOf(scene: ClusterScene): ReadonlyMap<string, Fault> {
     ["an engine suspended for 10 s", (at) => suspendEngine(at, LONG_MS)],
     ["a server suspended for 2 s", (at) => suspendServer(at, SHORT_MS)],
     ["a server suspended for 10 s", (at) => suspendServer(at, LONG_MS)],
-    ["an engine cut off from all servers for 1 to 4 s", (at, part) => cutOff(at, 1_000 + part * 3_000)],
-    ["an engine cut off from all servers for 8 to 14 s", (at, part) => cutOff(at, 8_000 + part * 6_000)],
+    ["an engine cut off from all servers for 3 to 14 s", (at, part) => cutOff(at, 3_000 + part * 11_000)],
+    ["an engine cut off from all servers for 25 s", (at) => cutOff(at, REFUSED_MS)],
   ]);
 }
 
