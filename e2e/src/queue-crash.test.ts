@@ -5,11 +5,12 @@ import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf, problemsWithoutFaults } from "./queue-load/check-history.ts";
 import { Load } from "./queue-load/load.ts";
-import { settled, summaryOf } from "./queue-load/look.ts";
 import { jobsOfLane, LANES, WORKERS } from "./queue-load/plan.ts";
-import { connectLooker, say } from "./state-load/look.ts";
+import { settled, summaryOf } from "./queue-load/read-results.ts";
 import { seeded } from "./state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { connectCaller } from "./support/connect-caller.ts";
+import { say } from "./support/say.ts";
 
 /** Jobs of all workers together. `SVC_OPERATIONS=10000 SVC_KILLS=20` makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 2_000);
@@ -59,7 +60,7 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
     const victimGoesAt = Math.floor(random() * KILLS);
     const url = await startProject();
     const load = await Load.start({ folder: join(project, "journals"), url, seed, operations: OPERATIONS });
-    const looker = connectLooker(url);
+    const caller = connectCaller(url);
     try {
       const startedAt = performance.now();
       load.begin();
@@ -73,7 +74,7 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
         engine = await startEngine({ cwd: project, ports });
       }
       await load.finished();
-      const final = await settled(looker);
+      const final = await settled(caller);
       const history = load.history();
       say(`${summaryOf(history, final)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problemsOf(history, final, `runner-${victim}`)).toEqual([]);
@@ -84,7 +85,7 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
       // Clients that connect after a restart find svc-queue.
       expect([...new Set(history.failures.values())].filter((code) => code !== "disconnected")).toEqual([]);
     } finally {
-      await looker.shutdown({ timeoutMs: 1_000 });
+      await caller.shutdown({ timeoutMs: 1_000 });
       await load.stop();
       await stopEngine();
     }
@@ -101,17 +102,17 @@ describe("a thousand jobs from four workers, when nothing is killed", () => {
       seed,
       operations: OPERATIONS_WITHOUT_FAULTS,
     });
-    const looker = connectLooker(url);
+    const caller = connectCaller(url);
     try {
       load.begin();
       await load.finished();
-      const final = await settled(looker);
+      const final = await settled(caller);
       const history = load.history();
       say(`seed ${seed}: ${summaryOf(history, final)}`);
       expect(problemsWithoutFaults(history, final)).toEqual([]);
       expect(history.acks.size).toBe(jobsOfLane(OPERATIONS_WITHOUT_FAULTS) * LANES * WORKERS);
     } finally {
-      await looker.shutdown({ timeoutMs: 1_000 });
+      await caller.shutdown({ timeoutMs: 1_000 });
       await load.stop();
     }
   });

@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import type { Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectLooker } from "./state-load/look.ts";
 import { CallLoad } from "./support/call-load.ts";
 import { type EngineProcess, startEngine } from "./support/cli.ts";
+import { connectCaller } from "./support/connect-caller.ts";
 
 const REPLACES = 6;
 /** 200 calls per second. */
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const ports = await freePorts();
   engine = await startEngine({ cwd: folder, ports });
   url = `ws://localhost:${ports.bridge}`;
-  caller = connectLooker(url);
+  caller = connectCaller(url);
 });
 
 afterAll(async () => {

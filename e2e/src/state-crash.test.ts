@@ -5,9 +5,11 @@ import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemsOf } from "./state-load/check-history.ts";
 import { startLoad } from "./state-load/load.ts";
-import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "./state-load/look.ts";
 import { allKeys, seeded, WORKERS } from "./state-load/plan.ts";
+import { finalItems, settled, summaryOf, watchersAreBound } from "./state-load/read-results.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
+import { connectCaller } from "./support/connect-caller.ts";
+import { say } from "./support/say.ts";
 
 /** Writes of all workers together. `SVC_OPERATIONS=10000 SVC_KILLS=20` makes a longer run. */
 const OPERATIONS = Number(process.env.SVC_OPERATIONS ?? 2_000);
@@ -45,9 +47,9 @@ describe("an engine that is killed with -9 several times under thousands of sets
       operations: OPERATIONS,
       inFlight: IN_FLIGHT,
     });
-    const looker = connectLooker(url);
+    const caller = connectCaller(url);
     try {
-      await watchersAreBound(looker);
+      await watchersAreBound(caller);
       const startedAt = performance.now();
       load.begin();
       for (const moment of moments) {
@@ -59,18 +61,18 @@ describe("an engine that is killed with -9 several times under thousands of sets
         engine = await startEngine({ cwd: project, ports });
       }
       await load.finished;
-      await settled(load, looker);
+      await settled(load, caller);
       const history = load.history();
-      const problems = problemsOf(history, await finalItems(looker));
+      const problems = problemsOf(history, await finalItems(caller));
       say(`${summaryOf(history)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problems).toEqual([]);
       // A kill fails at most the writes in flight.
       expect(history.acks.length).toBeGreaterThanOrEqual(OPERATIONS - WORKERS * IN_FLIGHT * KILLS);
       // Clients that connect after a restart find svc-state.
       expect([...history.failures.keys()].filter((code) => code !== "disconnected")).toEqual([]);
-      expect((await finalItems(looker)).map(({ key }) => key)).toEqual(allKeys());
+      expect((await finalItems(caller)).map(({ key }) => key)).toEqual(allKeys());
     } finally {
-      await looker.shutdown({ timeoutMs: 1_000 });
+      await caller.shutdown({ timeoutMs: 1_000 });
       await load.stop();
     }
   });

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import type { Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
+import { connectCaller } from "./support/connect-caller.ts";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 
 // One engine for the whole file: five workers of different kinds, a command, and one worker that cannot start.
@@ -54,12 +54,12 @@ interface Status {
 }
 
 let engine: EngineProcess;
-let looker: Worker;
+let caller: Worker;
 let url: string;
 let httpPort: number;
 
 const statusOf = (name: string): Promise<Status> =>
-  looker.call<Status>({ function_id: "worker::status", payload: { name } });
+  caller.call<Status>({ function_id: "worker::status", payload: { name } });
 
 async function statusWith(name: string, isSo: (status: Status) => boolean, timeoutMs?: number): Promise<Status> {
   let status: Status | undefined;
@@ -75,7 +75,7 @@ async function statusWith(name: string, isSo: (status: Status) => boolean, timeo
 }
 
 async function linesOf(name: string, stream: string): Promise<readonly string[]> {
-  const { lines } = await looker.call<{ readonly lines: readonly { readonly text: string }[] }>({
+  const { lines } = await caller.call<{ readonly lines: readonly { readonly text: string }[] }>({
     function_id: "worker::logs",
     payload: { name, stream },
   });
@@ -111,11 +111,11 @@ ${Object.keys(SCRIPTS)
   engine = await startEngine({ cwd: project, ports });
   httpPort = ports.http;
   url = `ws://localhost:${ports.bridge}`;
-  looker = connectLooker(url);
+  caller = connectCaller(url);
 });
 
 afterAll(async () => {
-  await looker?.shutdown({ timeoutMs: 1 });
+  await caller?.shutdown({ timeoutMs: 1 });
   engine?.child.kill("SIGKILL");
   await eventually("the project's processes are gone", () => processesIn(project).length === 0);
   rmSync(project, { recursive: true, force: true });
@@ -138,7 +138,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
       expect(after.pids).not.toContain(before.pids[0]);
       expect(after.last_exit).toMatchObject({ code: null, signal: "SIGKILL" });
       expect((await linesOf(name, "svc")).join("\n")).toMatch(/^process was ended by SIGKILL.* and restarts at once$/m);
-      expect(await looker.call({ function_id: `${name}::answer`, payload: {} })).toBe(42);
+      expect(await caller.call({ function_id: `${name}::answer`, payload: {} })).toBe(42);
     }
   });
 
@@ -163,7 +163,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     expect(await svc(["worker", "stop", "forks"], { cwd: project, url })).toMatchObject({ code: 0 });
     await statusWith("forks", ({ state }) => state === "stopped");
     expect(processesIn(folder)).toEqual([]);
-    await looker.call({ function_id: "worker::start", payload: { name: "forks" } });
+    await caller.call({ function_id: "worker::start", payload: { name: "forks" } });
     await eventually("forks has forked again", () => sleeping().length === 9);
   });
 

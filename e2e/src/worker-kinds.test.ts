@@ -6,8 +6,8 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
+import { connectCaller } from "./support/connect-caller.ts";
 import { eventually, processesIn } from "./support/processes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -118,7 +118,7 @@ it("a worker of each kind is installed, is ready and answers (gap 61)", async ()
     env,
   });
   expect(added.code, added.stderr).toBe(0);
-  const caller = connectLooker(url());
+  const caller = connectCaller(url());
   try {
     for (const [name, { answer }] of Object.entries(workers)) {
       expect([name, await caller.call({ function_id: `${name}::double`, payload: { n: 21 } })]).toEqual([

@@ -15,9 +15,10 @@ import { join } from "node:path";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import type { Worker } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
-import { connectLooker, say } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, startEngine } from "../support/cli.ts";
+import { connectCaller } from "../support/connect-caller.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 
@@ -76,7 +77,7 @@ it("a flipped bit in a write-ahead log is reported, or changes nothing that was 
   };
 
   let engine = await start();
-  const writer = connectLooker(url);
+  const writer = connectCaller(url);
   await writer.call({ function_id: "queue::pause", payload: { queue: "held" } });
   for (let n = 0; n < ITEMS; n++) {
     if (n === ITEMS / 2) {
@@ -150,7 +151,7 @@ async function outcomeOf(
     if (!/\.db/.test((error as Error).message)) throw error;
     return "reported";
   }
-  const worker = connectLooker(url);
+  const worker = connectCaller(url);
   try {
     const found = await contents(worker).catch((error: Error) => `cannot be read: ${error.message}`);
     if (found === expected) return "whole";

@@ -4,10 +4,10 @@ import { startNatsServers } from "@svc-runtime/engine/testing";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, startEngine, svc } from "../support/cli.ts";
 import { call, fill, MODULES, serve, stored } from "../support/cluster-data.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 

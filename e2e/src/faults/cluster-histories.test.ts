@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
 import { CuttableProxy } from "../support/cuttable-proxy.ts";
+import { say } from "../support/say.ts";
 import { replicaProblems } from "./cluster-replicas.ts";
 import { ClusterScene, NODES, type NodeName } from "./cluster-scene.ts";
 import { faultsFolder } from "./disks.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { inSeconds } from "../cluster-load/outcomes.ts";
-import { say } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
+import { say } from "../support/say.ts";
 import { ClusterLoad } from "./cluster-load.ts";
 import { replicaProblems } from "./cluster-replicas.ts";
 import { ClusterScene, NODES } from "./cluster-scene.ts";

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { inMs } from "../cluster-load/outcomes.ts";
-import { say } from "../state-load/look.ts";
+import { say } from "../support/say.ts";
 import { replicaProblems } from "./cluster-replicas.ts";
 import { ClusterScene, NODES } from "./cluster-scene.ts";
 import { faultsFolder } from "./disks.ts";

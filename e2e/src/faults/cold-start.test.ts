@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
 import { type EngineProcess, startEngine } from "../support/cli.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { finalItems } from "../state-load/look.ts";
+import { finalItems } from "../state-load/read-results.ts";
 import { faultsFolder, run } from "./disks.ts";
 import { Scene } from "./scene.ts";
 
@@ -32,14 +32,14 @@ describe("an engine whose disk fails one sync in 150", () => {
       env,
     });
     try {
-      const { load, looker } = scene;
+      const { load, caller } = scene;
       load.begin();
       expect(await scene.problems(`one of ${EVERY} syncs fails, then kill -9`)).toEqual([]);
       expect(load.history().failures.get("storage_failed")).toBeGreaterThan(0);
-      const before = await finalItems(looker);
+      const before = await finalItems(caller);
       await scene.kill();
       await scene.startAgain();
-      expect(await finalItems(looker)).toEqual(before);
+      expect(await finalItems(caller)).toEqual(before);
     } finally {
       await scene.close();
     }

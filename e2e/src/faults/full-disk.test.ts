@@ -2,8 +2,9 @@ import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { CallError, Worker } from "@svc-runtime/sdk";
 import { describe, expect, it } from "vitest";
-import { finalItems, say } from "../state-load/look.ts";
+import { finalItems } from "../state-load/read-results.ts";
 import { eventually } from "../support/processes.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder, mountSmallDisk } from "./disks.ts";
 import { moments, pause, Scene } from "./scene.ts";
 
@@ -66,23 +67,23 @@ describe("an engine whose disk is full four times for a while", () => {
         dataDir: join(disk.mountPoint, "data"),
         operations: OPERATIONS,
       });
-      const { load, looker, random } = scene;
+      const { load, caller, random } = scene;
       load.begin();
       for (const moment of moments(TIMES, OPERATIONS * 0.8, random)) {
         await load.reached(moment);
         fill(ballast);
-        expect(await writeUntilRefused(looker)).toBe("storage_failed");
+        expect(await writeUntilRefused(caller)).toBe("storage_failed");
         await pause(500);
-        expect(await looker.call({ function_id: "state::get", payload: { scope: "load", key: "never" } })).toBeNull();
+        expect(await caller.call({ function_id: "state::get", payload: { scope: "load", key: "never" } })).toBeNull();
         rmSync(ballast);
-        await eventually("the engine writes again by itself", () => deleteWritten(looker));
+        await eventually("the engine writes again by itself", () => deleteWritten(caller));
         say(`full disk: after ${load.done()} operations; there is room again`);
       }
       expect(await scene.problems(`the disk is full ${TIMES} times, then kill -9`)).toEqual([]);
-      const before = await finalItems(looker);
+      const before = await finalItems(caller);
       await scene.kill();
       await scene.startAgain();
-      expect(await finalItems(looker)).toEqual(before);
+      expect(await finalItems(caller)).toEqual(before);
     } finally {
       await scene?.close();
       disk.unmount();

@@ -4,10 +4,11 @@ import { freePorts } from "@svc-runtime/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { problemsOf } from "../queue-load/check-history.ts";
 import { Load } from "../queue-load/load.ts";
-import { settled, summaryOf } from "../queue-load/look.ts";
-import { connectLooker, say } from "../state-load/look.ts";
+import { settled, summaryOf } from "../queue-load/read-results.ts";
 import { seeded } from "../state-load/plan.ts";
 import { startEngine } from "../support/cli.ts";
+import { connectCaller } from "../support/connect-caller.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure, runtimes } from "./runs.ts";
 import { moments, pause, Scene } from "./scene.ts";
@@ -55,7 +56,7 @@ describe("an engine that is killed with -9 repeatedly", () => {
     const operations = QUEUE_KILLS * OPERATIONS_PER_KILL;
     const url = `ws://localhost:${ports.bridge}`;
     const load = await Load.start({ folder: join(project, "journals"), url, seed, operations });
-    const looker = connectLooker(url);
+    const caller = connectCaller(url);
     try {
       load.begin();
       for (const moment of moments(QUEUE_KILLS, operations, random)) {
@@ -66,13 +67,13 @@ describe("an engine that is killed with -9 repeatedly", () => {
         engine = await startEngine({ cwd: project, ports });
       }
       await load.finished();
-      const final = await settled(looker);
+      const final = await settled(caller);
       const history = load.history();
       const problems = problemsOf(history, final);
       figure(`${QUEUE_KILLS} times kill -9 under jobs`, `${summaryOf(history, final)}; ${problems.length} violations`);
       expect(problems).toEqual([]);
     } finally {
-      await looker.shutdown({ timeoutMs: 1_000 });
+      await caller.shutdown({ timeoutMs: 1_000 });
       await load.stop();
       engine.child.kill("SIGKILL");
       await engine.exited;

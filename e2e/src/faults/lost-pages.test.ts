@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSy
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder, run } from "./disks.ts";
 import { amount, runtimes } from "./runs.ts";
 import { moments, pause, Scene } from "./scene.ts";

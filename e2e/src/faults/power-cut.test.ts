@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder, ImageDisk } from "./disks.ts";
 import { amount, runtimes } from "./runs.ts";
 import { moments, pause, Scene } from "./scene.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
-import { connectLooker } from "../state-load/look.ts";
 import { type EngineProcess, startEngine } from "../support/cli.ts";
+import { connectCaller } from "../support/connect-caller.ts";
 import { killHard, processorSeconds } from "../support/processes.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
@@ -44,10 +44,10 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
     await engine.exited;
     engine = await startEngine({ cwd: project, ports });
     const upAt = performance.now();
-    const looker = connectLooker(url);
-    workers.push(looker);
+    const caller = connectCaller(url);
+    workers.push(caller);
     const countBack = async (): Promise<number> => {
-      const { workers: listed } = await looker.call<Listing>({ function_id: "engine::workers::list", payload: {} });
+      const { workers: listed } = await caller.call<Listing>({ function_id: "engine::workers::list", payload: {} });
       return listed.filter(({ name }) => name?.startsWith("storm-")).length;
     };
     let back = await countBack();
@@ -58,7 +58,7 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
     const backAfterMs = performance.now() - upAt;
     expect(back, `workers that are back after ${Math.round(backAfterMs)} ms`).toBe(WORKERS);
     const answers = await Promise.all(
-      Array.from({ length: WORKERS }, (_, n) => looker.call({ function_id: `storm::${n}`, payload: null })),
+      Array.from({ length: WORKERS }, (_, n) => caller.call({ function_id: `storm::${n}`, payload: null })),
     );
     await pause(upAt + CALM_AFTER_MS - performance.now());
     const [usedBefore, measuredFrom] = [processorSeconds(engine.pid), performance.now()];

@@ -1,6 +1,6 @@
 // Options that `npm run faults` passes to its tests: duration, Node versions, and the file for the results.
 import { appendFileSync } from "node:fs";
-import { say } from "../state-load/look.ts";
+import { say } from "../support/say.ts";
 
 /** A quick run only tests that everything works. Its results mean little. */
 const isShort = process.env.SVC_FAULTS_SHORT === "1";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
 import { SavedProject, SOURCES } from "../support/save-load.ts";
+import { say } from "../support/say.ts";
 import { amount, figure } from "./runs.ts";
 
 const SAVES = amount(200, 5);

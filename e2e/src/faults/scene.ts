@@ -4,16 +4,18 @@ import { freePorts } from "@svc-runtime/protocol/testing";
 import type { Worker } from "@svc-runtime/sdk";
 import { problemsOf } from "../state-load/check-history.ts";
 import { type Load, startLoad } from "../state-load/load.ts";
-import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";
+import { finalItems, settled, summaryOf, watchersAreBound } from "../state-load/read-results.ts";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
+import { connectCaller } from "../support/connect-caller.ts";
+import { say } from "../support/say.ts";
 import { figure } from "./runs.ts";
 
 /** An engine whose data is on a disk that will fail, and the load of four workers. */
 export class Scene {
   readonly random: () => number;
   readonly load: Load;
-  readonly looker: Worker;
+  readonly caller: Worker;
   engine: EngineProcess;
   readonly #project: string;
   readonly #ports: Ports;
@@ -23,7 +25,7 @@ export class Scene {
   private constructor(parts: {
     readonly random: () => number;
     readonly load: Load;
-    readonly looker: Worker;
+    readonly caller: Worker;
     readonly engine: EngineProcess;
     readonly project: string;
     readonly ports: Ports;
@@ -32,7 +34,7 @@ export class Scene {
   }) {
     this.random = parts.random;
     this.load = parts.load;
-    this.looker = parts.looker;
+    this.caller = parts.caller;
     this.engine = parts.engine;
     this.#project = parts.project;
     this.#ports = parts.ports;
@@ -60,9 +62,9 @@ export class Scene {
     const engine = await startEngine({ cwd: project, ports, env, ...(node === undefined ? {} : { node }) });
     const url = `ws://localhost:${ports.bridge}`;
     const load = await startLoad({ folder: join(folder, "journals"), url, seed, operations, inFlight: 8 });
-    const looker = connectLooker(url);
-    await watchersAreBound(looker);
-    return new Scene({ random, load, looker, engine, project, ports, env, node });
+    const caller = connectCaller(url);
+    await watchersAreBound(caller);
+    return new Scene({ random, load, caller, engine, project, ports, env, node });
   }
 
   async kill(): Promise<void> {
@@ -83,15 +85,15 @@ export class Scene {
   /** Waits until everything is written and reported, records the result, and returns the problems; see `problemsOf`. */
   async problems(name: string): Promise<string[]> {
     await this.load.finished;
-    await settled(this.load, this.looker);
+    await settled(this.load, this.caller);
     const history = this.load.history();
-    const problems = problemsOf(history, await finalItems(this.looker));
+    const problems = problemsOf(history, await finalItems(this.caller));
     figure(name, `${summaryOf(history)}; ${problems.length} violations`);
     return problems;
   }
 
   async close(): Promise<void> {
-    await this.looker.shutdown({ timeoutMs: 1_000 });
+    await this.caller.shutdown({ timeoutMs: 1_000 });
     await this.load.stop();
     this.engine.child.kill("SIGCONT");
     await this.kill();

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, createLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
-import { say } from "../state-load/look.ts";
 import { startEngine } from "../support/cli.ts";
+import { say } from "../support/say.ts";
 import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 

@@ -5,9 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import type { Worker } from "@svc-runtime/sdk";
-import { connectLooker } from "../state-load/look.ts";
 import { CallLoad } from "./call-load.ts";
 import { type EngineProcess, type Ports, startEngine } from "./cli.ts";
+import { connectCaller } from "./connect-caller.ts";
 import { eventually } from "./processes.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
@@ -99,7 +99,7 @@ export class SavedProject {
     writeFileSync(join(this.folder, "config.yaml"), `workers:\n  - name: svc-http\n${workers.join("")}`);
     this.#ports = await freePorts();
     this.engine = await startEngine({ cwd: this.folder, ports: this.#ports });
-    this.caller = connectLooker(`ws://localhost:${this.#ports.bridge}`);
+    this.caller = connectCaller(`ws://localhost:${this.#ports.bridge}`);
   }
 
   async close(): Promise<void> {

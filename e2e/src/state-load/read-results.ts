@@ -1,20 +1,9 @@
-import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { eventually } from "../support/processes.ts";
 import { type FinalItem, repetitions, toldTo } from "./check-history.ts";
 import type { History } from "./journal.ts";
 import type { Load } from "./load.ts";
 import { WORKERS } from "./plan.ts";
-
-/** A worker that only reads. It expects that the engine disconnects. */
-export function connectLooker(url: string): Worker {
-  const logger = createLogger({ level: "silent", write: () => {} });
-  return connect(url, {
-    name: "looker",
-    handleSignals: false,
-    logger,
-    reconnect: { initialDelayMs: 100, maxDelayMs: 500 },
-  });
-}
 
 /** Resolves when each worker's trigger is active: from then on no event may be missed. */
 export async function watchersAreBound(worker: Worker): Promise<void> {
@@ -59,9 +48,4 @@ export function summaryOf(history: History): string {
   const failed = [...failures.values()].reduce((sum, count) => sum + count, 0);
   const codes = [...failures].map(([code, count]) => `${count} ${code}`).join(", ");
   return `${acks.length} writes acknowledged, ${failed} not${failed === 0 ? "" : ` (${codes})`}; ${events.length} events, ${repetitions(history)} of them again`;
-}
-
-/** Printed even if the test passes. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
