@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { clusterInitCommand, clusterRecoverCommand } from "./cluster-init-recover.ts";
 import { clusterNatsConfigCommand } from "./cluster-nats-config.ts";
 import { clusterNkeyCommand } from "./cluster-nkey.ts";
-import { clusterInitCommand, clusterRecoverCommand } from "./cluster-start.ts";
 
 /** `svc cluster`: prepares the NATS servers of a cluster, and its initial data. */
 export function clusterCommand(shell: Shell): Command {
