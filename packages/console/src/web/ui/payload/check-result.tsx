@@ -1,6 +1,6 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import { t } from "../../labels/translate.ts";
-import type { Check } from "../../lib/validate.ts";
+import type { Check } from "../../lib/check-payload.ts";
 
 /** Result of the validation. It is shown below the editor. */
 export function CheckResult({ check }: { readonly check: Check | undefined }) {

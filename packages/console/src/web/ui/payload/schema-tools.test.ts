@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { checkPayload } from "../../lib/check-payload.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
-import { checkPayload } from "../../lib/validate.ts";
 import { prefill } from "../../model/prefill.ts";
 import { resolve, typeName } from "../../model/schema.ts";
 import { formFor, numberFromText, setAt, unnamedMembers, valueAt } from "./form-model.ts";

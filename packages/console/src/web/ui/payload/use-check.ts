@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { type Check, checkPayload } from "../../lib/validate.ts";
+import { type Check, checkPayload } from "../../lib/check-payload.ts";
 
 const WAIT_MS = 200;
 
