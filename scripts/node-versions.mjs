@@ -39,7 +39,7 @@ const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) =>
 const MAIN_FOLDERS = ["packages/engine/src/store/", "packages/engine/src/transport/", "packages/sdk/src/"];
 
 /** Slow tests of what the replicated store does with its log. It reads and writes through the store, whose own tests run on each version. */
-const REPLICATION = ["histories", "seeding"].map(
+const REPLICATION = ["histories", "seed-replica"].map(
   (name) => `packages/engine/src/store/replicated/${name}.integration.test.ts`,
 );
 

@@ -61,7 +61,7 @@ describe("testsForNodeVersions", () => {
     expect(units).toContain("packages/protocol/dist/codec.test.js");
     expect(others.sort()).toEqual([
       "packages/engine/dist/store/replicated/histories.integration.test.js",
-      "packages/engine/dist/store/replicated/seeding.integration.test.js",
+      "packages/engine/dist/store/replicated/seed-replica.integration.test.js",
     ]);
   });
 });

@@ -10,9 +10,9 @@ import { canonicalModuleName, moduleNameOfClass } from "../compatibility-names.t
 import { memberOf } from "../engine-settings.ts";
 import { type LoadOptions, readConfigText } from "../load.ts";
 import { ConfigError } from "../types.ts";
-import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
+import { refuseNewProblems } from "./refuse-new-problems.ts";
 
 /** An entry that names a module, e.g. `{ name: "svc-http", config: { port: 3111 } }`. */
 export interface NewModuleEntry {

@@ -4,7 +4,7 @@ import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts
 import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
-import { subscribeRefusal } from "./rights.ts";
+import { subscribeRefusal } from "./subscribe-refusal.ts";
 import type { TopicCounts } from "./topic-counts.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 

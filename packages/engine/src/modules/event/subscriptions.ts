@@ -2,7 +2,7 @@ import { type ModuleContext, Quota, type QuotaLimits, type TriggerBinding } from
 import type { Undo } from "../../kernel/scope.ts";
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 import type { EventConfig } from "./config.ts";
-import { subscribeRefusal } from "./rights.ts";
+import { subscribeRefusal } from "./subscribe-refusal.ts";
 import { type PublishedEvent, Subscription } from "./subscription.ts";
 import { TopicCounts } from "./topic-counts.ts";
 import { TopicIndex } from "./topic-index.ts";

@@ -5,7 +5,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import { SavedSet } from "../../store/saved-set.ts";
 import { type HttpConfig, httpConfigSchema } from "./config.ts";
 import { RequestHandler } from "./handler.ts";
-import { openApiDocument } from "./openapi/openapi.ts";
+import { openApiDocument } from "./openapi/openapi-document.ts";
 import { routeSettingsSchema } from "./routing/route-settings.ts";
 import { isReservedRoute, RouteTable } from "./routing/routes.ts";
 

@@ -14,7 +14,7 @@ import type { RunState } from "./replica-tables.ts";
 import { openThreadReplica } from "./replica-thread.ts";
 import { ReplicatedStore } from "./replicated-store.ts";
 import type { ReplicatedStoreParts } from "./replicated-store-parts.ts";
-import { type SeedOptions, seedReplica } from "./seeding.ts";
+import { type SeedOptions, seedReplica } from "./seed-replica.ts";
 import type { Seeds } from "./seeds.ts";
 
 export interface ReplicatedStoreOptions

@@ -23,7 +23,7 @@ import { Progress } from "./progress.ts";
 import type { AppliedEntry, LocalRead, Membership } from "./replica-messages.ts";
 import type { RunState } from "./replica-tables.ts";
 import type { ReplicatedStoreParts } from "./replicated-store-parts.ts";
-import { checkLog } from "./seeding.ts";
+import { checkLog } from "./seed-replica.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const STALL_MS = 20_000;

@@ -9,7 +9,7 @@ import { stream } from "../../../modules/stream/index.ts";
 import type { ProceduresModule } from "../../../store/procedures.ts";
 import type { ReplicaHost } from "../../../store/replicated/replica-messages.ts";
 import { ReplicatedStore } from "../../../store/replicated/replicated-store.ts";
-import { seedReplica } from "../../../store/replicated/seeding.ts";
+import { seedReplica } from "../../../store/replicated/seed-replica.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { Expulsion, storeRunOf } from "../../expel.ts";
 import type { LogConnection } from "../memory-log.ts";
