@@ -75,11 +75,16 @@ it("a log is cut, and an engine that is new or missed what was cut begins with a
    */
   async function writeUntilCut(): Promise<void> {
     const wanted = countOf(a.engine.output(), "a snapshot is being taken") + 2;
-    while (countOf(a.engine.output(), "a snapshot was taken") < wanted) {
-      written += 1;
-      await call(a.client, "state::set", { scope: "s", key: "large", value: `${written} ${"x".repeat(30_000)}` });
-      await call(a.client, "state::set", { scope: "s", key: "written", value: written });
-    }
+    await eventually(
+      "a took two snapshots",
+      async () => {
+        written += 1;
+        await call(a.client, "state::set", { scope: "s", key: "large", value: `${written} ${"x".repeat(30_000)}` });
+        await call(a.client, "state::set", { scope: "s", key: "written", value: written });
+        return countOf(a.engine.output(), "a snapshot was taken") >= wanted;
+      },
+      60_000,
+    );
   }
   const seeded = "a replica is made from a snapshot";
   await call(a.client, "state::set", { scope: "s", key: "first", value: 1 });

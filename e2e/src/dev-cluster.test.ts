@@ -116,11 +116,10 @@ describe("svc dev --cluster 3", () => {
     killHard(pid);
     await shown("it has ended (SIGKILL); it restarts");
     await writingUntil("engine a runs again", /engine a +\| it runs again, as process \d+/);
+    const ofA = clientOf("a");
     await eventually("its worker is ready again", async () => {
-      const { stdout } = await svc(["trigger", "hello::greet", "whom=Bo", "--url", row("engine a").address], {
-        cwd: project.folder,
-      });
-      return stdout === '{"greeting":"Hello Bo"}\n';
+      const answer = await ofA.call({ function_id: "hello::greet", payload: { whom: "Bo" } }).catch(() => undefined);
+      return (answer as { greeting?: unknown } | undefined)?.greeting === "Hello Bo";
     });
 
     // Those of the other engines run on.

@@ -128,8 +128,12 @@ describe("the data of an engine that was alone", () => {
     await alone.close();
   });
 
-  it("are refused while an engine uses them, and if there are none", async () => {
+  it("are refused while an engine uses them, for another cluster's servers, and if there are none", async () => {
     const dataDir = await aloneWith("1");
+    const settings = { ...settingsOf("a"), name: "other" };
+    await expect(startLogs({ settings, dataDir, kind: "alone", schemas: async () => schema })).rejects.toThrow(
+      "engine.cluster.name must be the name",
+    );
     const lock = lockDataFolder(dataDir);
     await expect(begin(dataDir)).rejects.toThrow("is in use by");
     lock.release();
