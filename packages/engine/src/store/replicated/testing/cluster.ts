@@ -60,7 +60,7 @@ export class TestCluster {
   async hashes(...nodes: readonly TestNode[]): Promise<readonly string[]> {
     let files: readonly string[] = [];
     const positions = async (): Promise<ReadonlySet<number>> => {
-      // A copy of a file needs a process.
+      // Copies are made last: each copy of a file starts a process.
       const applied = new Set(nodes.map(({ store }) => store.position()));
       if (applied.size > 1) return applied;
       files = nodes.map(() => this.newFile());
