@@ -31,8 +31,8 @@ import { commandOf, eventually, isRunning, processesIn } from "./support/process
 import { uncomment } from "./support/uncomment.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Maximum size of all unpacked packages. A test or a build by-product would exceed the margin. */
-const MAX_PUBLISHED_BYTES = 16_000_000;
+/** Maximum size of all unpacked packages: 1 MB more than they had on 2026-11-28, less than tests or by-products of a build take. */
+const MAX_PUBLISHED_BYTES = 17_000_000;
 
 // Folder of the installed packages. No parent folder is the repository.
 const parent = realpathSync(mkdtempSync(join(tmpdir(), "svc-packages-")));
