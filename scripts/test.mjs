@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { installNatsServer } from "./nats-server.mjs";
@@ -75,8 +74,6 @@ const INSTALLERS = {
   CARGO_NET_RETRY: "10",
 };
 const NO_TESTS = { passed: 0, failures: [] };
-/** For runs in the background of the others, e.g. of unit tests. They end before the others, which have more workers. */
-const BACKGROUND_WORKERS = ["--maxWorkers", String(availableParallelism())];
 /** Reports of the runners, and logs and screenshots of failed tests. */
 const results = join(root, "test-results");
 
@@ -217,7 +214,6 @@ async function runVitest({ projects, files, name }, { report: reportName, env, s
     "--reporter=json",
     `--outputFile.json=${report}`,
     "--passWithNoTests",
-    ...(signal === undefined ? [] : BACKGROUND_WORKERS),
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
@@ -243,7 +239,6 @@ async function runOnNode(version, files, env) {
     "integration",
     "--reporter=json",
     `--outputFile.json=${report}`,
-    ...BACKGROUND_WORKERS,
   ];
   const { code } = await run(
     nodeProgram(version),
