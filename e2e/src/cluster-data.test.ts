@@ -58,8 +58,10 @@ beforeAll(async () => {
   nats = await startNatsServers(CLUSTER, NAMES.length, { storeFolder: servers });
   for (const name of NAMES) {
     mkdirSync(projectOf(name));
-    const cluster = `{name: ${CLUSTER}, node: ${name}, nats: {servers: [${nats.urls.join(", ")}]}}`;
-    writeFileSync(join(projectOf(name), "config.yaml"), `engine:\n  data_dir: data\n  cluster: ${cluster}\n${MODULES}`);
+    const config = (cluster: string): string =>
+      `engine:\n  data_dir: data\n  cluster: {name: ${cluster}, node: ${name}, nats: {servers: [${nats.urls.join(", ")}]}}\n${MODULES}`;
+    writeFileSync(join(projectOf(name), "config.yaml"), config(CLUSTER));
+    writeFileSync(join(projectOf(name), "other.yaml"), config("other"));
     writeFileSync(join(projectOf(name), "alone.yaml"), `engine: {data_dir: data}\n${MODULES}`);
   }
 });
@@ -70,14 +72,18 @@ afterAll(async () => {
 });
 
 it("an engine's data begin a cluster, and a copy of one engine begins it again when the servers lost theirs", async () => {
+  const refused = async (of: ReturnType<typeof begin>, problem: string): Promise<void> =>
+    expect(await of).toEqual({ code: 1, shown: expect.stringContaining(problem) });
+
   const seen = async (client: Worker) => stored(client, await serve(client, (data) => mails.push(data)));
 
   const alone = await start("a", "alone.yaml");
   const trigger = await serve(alone, (data) => mails.push(data));
   await fill(alone, trigger);
   const before = await stored(alone, trigger);
-  expect(await begin("init", "a")).toEqual({ code: 1, shown: expect.stringContaining("is in use by") });
+  await refused(begin("init", "a"), "is in use by");
   await end("SIGTERM");
+  await refused(begin("init", "a", "--config", "other.yaml"), "engine.cluster.name must be the name");
   expect(await begin("init", "a")).toMatchObject({ code: 0, shown: expect.stringContaining("Stored queue") });
 
   const cluster = await Promise.all(NAMES.map((name) => start(name, "config.yaml")));
@@ -100,7 +106,8 @@ it("an engine's data begin a cluster, and a copy of one engine begins it again w
   expect(Object.keys(ofB)).toEqual(["cron", "queue", "state"]);
   expect(ofB.state).toBeGreaterThan(ofC.state ?? 0);
   expect(await begin("recover", "b")).toMatchObject({ code: 0, shown: expect.stringContaining("Stored state") });
-  // That its former copy is refused is tested in `start-logs.integration.test.ts`.
+  await refused(begin("recover", "c"), "begins already with other data");
+  // That c cannot start with its former copy is tested in `start-logs.integration.test.ts`.
   renameSync(join(projectOf("c"), "data/cluster"), join(projectOf("c"), "former"));
   for (const client of await Promise.all((["b", "c"] as const).map((name) => start(name, "config.yaml")))) {
     const { items, jobs, ...rest } = await seen(client);

@@ -12,7 +12,7 @@ import { eventually } from "./support/processes.ts";
 const CLUSTER = "shop";
 const NAMES = ["a", "b", "c"] as const;
 /** Least time between two writes of a lane of the load. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 25;
 type Name = (typeof NAMES)[number];
 
 interface Node {

@@ -7,7 +7,7 @@ import { say } from "../support/say.ts";
 import { replicaProblems } from "./cluster-replicas.ts";
 import { ClusterScene, NODES, type NodeName } from "./cluster-scene.ts";
 import { faultsFolder } from "./disks.ts";
-import { HistoryClients } from "./history-clients.ts";
+import { HistoryClients, KEYS, KINDS } from "./history-clients.ts";
 import { checkedByPorcupine, type ItemCall } from "./porcupine.ts";
 import { amount, figure } from "./runs.ts";
 import { pause } from "./scene.ts";
@@ -138,7 +138,9 @@ it(`histories of state are linearizable in ${RUNS} runs, each with a fault of a 
     // The folder is removed at the end.
     for (const { key } of [...verdict.illegal, ...verdict.undecided])
       for (const call of operations.filter((one) => one.key === key)) say(JSON.stringify(call));
-    expect(verdict).toMatchObject({ illegal: [], undecided: [] });
+    expect(verdict).toEqual({ histories: KEYS.length, illegal: [], undecided: [] });
+    const answered = operations.filter(({ outcome }) => outcome?.status === "ok");
+    expect(new Set(answered.map(({ kind }) => kind))).toEqual(new Set(KINDS));
     expect(scene.unexpected).toEqual([]);
     for (const status of ["ok", "failed", "unknown"] as const) outcomes[status] += count[status];
     histories += verdict.histories;

@@ -22,8 +22,8 @@ const FURTHER = 20;
 /** Number of clients of each engine, and of those that know all addresses. */
 const CLIENTS = 3;
 const SCOPE = "histories";
-const KEYS = ["k1", "k2", "k3", "k4", "k5", "k6"] as const;
-const KINDS = ["set", "update", "update", "update", "get", "get", "get", "delete"] as const;
+export const KEYS = ["k1", "k2", "k3", "k4", "k5", "k6"] as const;
+export const KINDS = ["set", "update", "update", "update", "get", "get", "get", "delete"] as const;
 
 interface Client {
   readonly number: number;
@@ -91,7 +91,8 @@ export class ClientHistory {
       // The effort of the check doubles with each write of unknown outcome: after one, a client reads until it is answered.
       const kind = isUnsure ? "get" : this.#pick(KINDS);
       const status = await this.#call(client, kind, this.#pick(KEYS));
-      if (status !== "failed") isUnsure = status === "unknown";
+      if (status === "ok") isUnsure = false;
+      else if (status === "unknown" && kind !== "get") isUnsure = true;
       await pause(this.#random() * 2 * PAUSE_MS);
     }
   }

@@ -48,7 +48,7 @@ type answer struct {
 	isKnown bool
 	// What was read, deleted or replaced.
 	before *value
-	// What an update made.
+	// What a set or an update made.
 	after *value
 }
 
@@ -60,7 +60,8 @@ var model = porcupine.Model{
 		isPossible := !got.isKnown || equal(got.before, item)
 		switch asked.Kind {
 		case "set":
-			return isPossible, &value{0, asked.ID}
+			next := &value{0, asked.ID}
+			return isPossible && (!got.isKnown || equal(got.after, next)), next
 		case "update":
 			next := &value{1, asked.ID}
 			if item != nil {

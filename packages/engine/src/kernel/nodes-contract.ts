@@ -32,9 +32,11 @@ export interface AskOptions {
  *   right if no majority was found in the first 3 s after the start, e.g. because there are two nodes and they differ.
  * - `wrong`: for 3 s, more than half of all clocks were ahead of this clock, or more than half were behind it. The clock
  *   becomes `right` again when more than half of all clocks have agreed with it for 3 s.
- * - `unknown`: this node started less than 3 s ago, or a majority has contradicted `right` for less than 3 s.
+ * - `unknown`: this node started less than 3 s ago and no majority agrees with its clock, or a majority contradicted
+ *   `right` less than 3 s ago.
  *
- * While too few nodes are connected for a majority, the state remains as it was.
+ * While no majority is found, e.g. because too few nodes are connected, the state remains as it was. So it may be
+ * `unknown` for longer.
  */
 export type ClockState = "right" | "wrong" | "unknown";
 

@@ -12,7 +12,7 @@ const check = { env: {}, modules };
 let folder: string;
 let file: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-edit-check-"));
+  folder = await mkdtemp(join(tmpdir(), "svc-refuse-new-problems-"));
   file = join(folder, "config.yaml");
 });
 afterEach(async () => {
