@@ -267,7 +267,7 @@ export class ClusterLoad {
     const before = this.#lanes.map(({ acks }) => acks);
     const jobs = this.#jobs.ended.size;
     await eventually(
-      "each client goes on, and jobs",
+      "each client has further answers, and jobs",
       () =>
         this.#lanes.every((lane, index) => lane.at === except || lane.acks > (before[index] ?? 0) + 2) &&
         this.#jobs.ended.size > jobs + 2,

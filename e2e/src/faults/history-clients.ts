@@ -141,9 +141,9 @@ export class ClientHistory {
     const before = new Map(this.#answered);
     const isFurther = (client: Client): boolean =>
       (this.#answered.get(client) ?? 0) > (before.get(client) ?? 0) + FURTHER;
-    const goesOn = eventually("each client goes on", () => this.#clients.every(isFurther), PROGRESS_MS);
+    const answered = eventually("each client has further answers", () => this.#clients.every(isFurther), PROGRESS_MS);
     // It ends earlier only if it fails.
-    await Promise.race([goesOn, this.#ended]);
+    await Promise.race([answered, this.#ended]);
   }
 
   /** Ends the calls, and reads each item at each engine. All processes must run. */

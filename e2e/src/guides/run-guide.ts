@@ -22,7 +22,7 @@
 //     beforeAll(async () => { guide = await openGuide("http.md", { config: "config" }); });
 //     afterAll(() => guide.close());
 //     it("greets", async () => {
-//       const greeter = await guide.run("greeter");       // goes on until it is stopped or the guide is closed
+//       const greeter = await guide.run("greeter");       // runs until it is stopped or the guide is closed
 //       await greeter.printed("ready");                   // resolves when the text is in what it printed; 30 s
 //       const { output } = await guide.finish("call-it"); // runs to its end; rejects when that is not exit code 0
 //       expect(output).toContain("Hello");

@@ -519,7 +519,7 @@ export class Unit {
 }
 
 /**
- * True for compiled kinds: an install writes a new program, and a running process goes on with the old program.
+ * True for compiled kinds: an install writes a new program, and a running process continues with the old program.
  * Processes of other kinds may load packages at any time, so an install may break them.
  */
 function isCompiled({ manifest }: RunPlan): boolean {
