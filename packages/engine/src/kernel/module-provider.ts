@@ -1,6 +1,14 @@
-import { CallError, MAX_PAYLOAD_DEPTH, nearestName, nestsDeeperThan, Payload } from "@svc-runtime/protocol";
+import {
+  CallError,
+  type Caller,
+  MAX_PAYLOAD_DEPTH,
+  nearestName,
+  nestsDeeperThan,
+  Payload,
+} from "@svc-runtime/protocol";
 import type { z } from "zod";
-import { TRUSTED } from "../access/principal.ts";
+import { type Principal, TRUSTED } from "../access/principal.ts";
+import type { CallerAccess } from "./access-contract.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { providerGone } from "./call-errors.ts";
 import { type CallerAccessPorts, callerAccess } from "./caller-access.ts";
@@ -8,7 +16,6 @@ import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { FunctionSpec, HandlerContext } from "./module.ts";
-import { PendingCalls } from "./pending-calls.ts";
 import { publishedResult } from "./published-results.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
@@ -25,6 +32,41 @@ export interface ModuleProviderPorts extends CallerAccessPorts {
 /** Used instead of a session if the caller is a module or the engine, because these have no session. */
 const ENGINE = { principal: TRUSTED, isPublishedClient: false };
 
+/**
+ * A call that a module's handler runs, as the handler sees it. Few handlers read `signal`, and to create one takes as
+ * long as a tenth of a call. So it is created when it is first read.
+ */
+class RunningCall implements HandlerContext {
+  readonly caller: Caller | undefined;
+  readonly access: CallerAccess | undefined;
+  readonly principal: Principal;
+  readonly traceparent: string | undefined;
+  readonly baggage: string | undefined;
+  #controller: AbortController | undefined;
+  #abortedBy: CallError | undefined;
+
+  constructor({ caller, traceparent, baggage }: Call, access: CallerAccess | undefined, principal: Principal) {
+    this.caller = caller;
+    this.access = access;
+    this.principal = principal;
+    this.traceparent = traceparent;
+    this.baggage = baggage;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: CallError): void {
+    this.#abortedBy = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
 export class ModuleProvider implements Provider {
   readonly workerId: string;
@@ -35,8 +77,7 @@ export class ModuleProvider implements Provider {
   readonly #log: Logger;
   readonly #ports: ModuleProviderPorts;
   readonly #specs = new Map<string, FunctionSpec<unknown>>();
-  readonly #held = new PendingCalls();
-  readonly #running = new Map<Call, AbortController>();
+  readonly #running = new Map<Call, RunningCall>();
   #stopped = false;
 
   constructor(name: string, log: Logger, ports: ModuleProviderPorts) {
@@ -47,7 +88,7 @@ export class ModuleProvider implements Provider {
   }
 
   get inFlight(): number {
-    return this.#held.size;
+    return this.#running.size;
   }
 
   get functionIds(): readonly string[] {
@@ -67,7 +108,7 @@ export class ModuleProvider implements Provider {
 
   refusal(): Refusal | undefined {
     if (this.#stopped) return "draining";
-    return this.#held.size >= MAX_CALLS_HELD ? "overloaded" : undefined;
+    return this.#running.size >= MAX_CALLS_HELD ? "overloaded" : undefined;
   }
 
   deliver(call: Call): CallError | undefined {
@@ -80,17 +121,9 @@ export class ModuleProvider implements Provider {
         ? ENGINE
         : this.#ports.sessions.byId(call.caller.worker_id);
     if (caller === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
-    const controller = new AbortController();
-    this.#held.hold(call);
-    this.#running.set(call, controller);
-    const context: HandlerContext = {
-      caller: call.caller,
-      access: call.caller === undefined ? undefined : callerAccess(call.caller.worker_id, this.#ports),
-      principal: call.onBehalfOf ?? caller.principal,
-      signal: controller.signal,
-      traceparent: call.traceparent,
-      baggage: call.baggage,
-    };
+    const access = call.caller === undefined ? undefined : callerAccess(call.caller.worker_id, this.#ports);
+    const context = new RunningCall(call, access, call.onBehalfOf ?? caller.principal);
+    this.#running.set(call, context);
     void this.#run(call, () => spec.handle(input.value, context), caller.isPublishedClient);
     return undefined;
   }
@@ -100,14 +133,13 @@ export class ModuleProvider implements Provider {
   }
 
   release(call: Call): void {
-    this.#held.release(call);
     this.#running.delete(call);
   }
 
   /** Fails all calls in flight. */
   stop(): void {
     this.#stopped = true;
-    for (const call of this.#held.all()) {
+    for (const call of [...this.#running.keys()]) {
       this.withdraw(call, "the module stopped");
       this.#ports.router.settle(call, providerGone(call));
     }

@@ -2,9 +2,9 @@ import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
 import { RAW_OP_MEMBERS, updateOpsSchema } from "../../items/update-schema.ts";
-import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
+import type { ModuleContext } from "../../kernel/module.ts";
 import { groupNameProblem, groupNameSchema, streamNameSchema } from "./names.ts";
-import type { Cause, GroupAddress, ItemAddress } from "./stream-backend.ts";
+import type { GroupAddress, ItemAddress } from "./stream-backend.ts";
 import type { UserStreams } from "./user-streams.ts";
 
 const DEFAULT_PAGE_ITEMS = 100;
@@ -69,7 +69,6 @@ const itemOf = (input: {
   ...groupOf(input),
   id: input.item_id,
 });
-const causeOf = ({ traceparent, baggage, signal }: HandlerContext): Cause => ({ traceparent, baggage, signal });
 
 /**
  * Provides `stream::*`. Inputs are strict, because a mistyped `if_version` would turn a compare-and-set into an
@@ -88,7 +87,7 @@ export function provideStreamFunctions(
     output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability }),
     handle(input, context) {
       const choices = { ifVersion: input.if_version ?? undefined, expiresInMs: input.expires_in_ms ?? undefined };
-      return streams.backendOf(input.stream_name).set(itemOf(input), input.data, choices, causeOf(context));
+      return streams.backendOf(input.stream_name).set(itemOf(input), input.data, choices, context);
     },
   });
   provideFunction({
@@ -96,7 +95,7 @@ export function provideStreamFunctions(
     summary: "Returns the data of an item, or null",
     input: z.strictObject(itemAddress),
     output: anyValue,
-    handle: (input, context) => streams.backendOf(input.stream_name).get(itemOf(input), causeOf(context)),
+    handle: (input, context) => streams.backendOf(input.stream_name).get(itemOf(input), context),
   });
   provideFunction({
     id: "stream::get_entry",
@@ -127,7 +126,7 @@ export function provideStreamFunctions(
     handle(input, context) {
       const choices = { ifVersion: input.if_version ?? undefined, expiresInMs: input.expires_in_ms ?? undefined };
       const update = { ops: input.ops, atomic: input.atomic ?? true, ...choices };
-      return streams.backendOf(input.stream_name).update(itemOf(input), update, causeOf(context));
+      return streams.backendOf(input.stream_name).update(itemOf(input), update, context);
     },
   });
   provideFunction({
@@ -136,16 +135,14 @@ export function provideStreamFunctions(
     input: z.strictObject({ ...itemAddress, if_version: ifVersion }),
     output: z.object({ old_value: anyValue, seq, durability }),
     handle: (input, context) =>
-      streams
-        .backendOf(input.stream_name)
-        .delete(itemOf(input), { ifVersion: input.if_version ?? undefined }, causeOf(context)),
+      streams.backendOf(input.stream_name).delete(itemOf(input), { ifVersion: input.if_version ?? undefined }, context),
   });
   provideFunction({
     id: "stream::list",
     summary: "Returns the data of all items of a group, sorted by id",
     input: z.strictObject(groupAddress),
     output: z.array(anyValue),
-    handle: (input, context) => streams.backendOf(input.stream_name).list(groupOf(input), causeOf(context)),
+    handle: (input, context) => streams.backendOf(input.stream_name).list(groupOf(input), context),
   });
   provideFunction({
     id: "stream::entries",
@@ -176,7 +173,7 @@ export function provideStreamFunctions(
     summary: "Returns the groups of a stream that contain items, sorted",
     input: z.strictObject(streamAddress),
     output: z.array(z.string()),
-    handle: (input, context) => streams.backendOf(input.stream_name).listGroups(input.stream_name, causeOf(context)),
+    handle: (input, context) => streams.backendOf(input.stream_name).listGroups(input.stream_name, context),
   });
   provideFunction({
     id: "stream::list_all",
@@ -201,7 +198,7 @@ export function provideStreamFunctions(
       streams.send(
         groupOf(input),
         { id: input.id ?? null, type: input.type, data: input.data ?? Payload.null },
-        causeOf(context),
+        context,
       );
       return Payload.null;
     },
