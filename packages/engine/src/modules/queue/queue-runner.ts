@@ -1,28 +1,15 @@
-import { backoffMs, didYouMean, type Payload } from "@svc-runtime/protocol";
+import { backoffMs, type Payload } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
-import type { ProviderOf } from "../../deliveries/function-owner.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
-import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
-import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { mayBeStored } from "../../store/may-be-stored.ts";
-import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
+import { InFlightJobs, type InFlightParts } from "./in-flight-jobs.ts";
 import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
-import {
-  type Completion,
-  completionAfterFailure,
-  deadLetterUnrun,
-  type InFlightJob,
-  release,
-  storeCompletion,
-} from "./retry-or-dead-letter.ts";
-import { runRefusalOf } from "./run-refusal.ts";
+import type { InFlightJob } from "./retry-or-dead-letter.ts";
+import { RunnableFunctions } from "./runnable-functions.ts";
 import type { LeasedJob } from "./store/job.ts";
-import type { QueueStore, TakeInput, TakeOutput } from "./store/queue-store.ts";
-import { UnavailableFunctions } from "./unavailable-functions.ts";
-import { UnrunJobsLog } from "./unrun-jobs-log.ts";
+import type { TakeInput, TakeOutput } from "./store/queue-store.ts";
 
 /** Maximum bytes of data of the jobs that one take (a request to the store for jobs) returns. */
 const TAKE_BYTES = 16 * 1024 * 1024;
@@ -33,23 +20,12 @@ const TAKE_BYTES = 16 * 1024 * 1024;
  */
 const LONGEST_TIMER_MS = 3_600_000;
 
-export interface RunnerParts {
-  readonly name: string;
-  readonly settings: QueueSettings;
-  readonly store: QueueStore;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface RunnerParts extends InFlightParts {
   /** Returns the number of a new take, which is unique within this run of the engine. */
   readonly nextTake: () => number;
   readonly directory: Pick<Directory, "functionById" | "functions" | "isProvidedHere" | "workerById">;
-  readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<Payload>;
-  /** Returns whether the config still has the role. Jobs whose maker has a removed role do not run. */
-  readonly isRoleInForce: (role: string) => boolean;
-  readonly providerOf: ProviderOf;
   readonly isPaused: boolean;
-  /** Called when the success of a job was stored. */
-  readonly onDone: () => void;
   /** Called when a take failed but may be stored nevertheless. Its jobs, if any, must return to the queue. */
   readonly onTakeUnclear: (take: number) => void;
   /**
@@ -64,13 +40,14 @@ export interface TakeOfAdded {
   follow(answer: Promise<TakeOutput>): void;
 }
 
-/** Runs the jobs of one queue, up to its concurrency. It reacts to events and never polls. */
+/**
+ * Takes the jobs of one queue from the store, up to its concurrency, and has them run. It reacts to events and never
+ * polls.
+ */
 export class QueueRunner {
   readonly #parts: RunnerParts;
-  readonly #unavailable: UnavailableFunctions;
-  readonly #unrunJobs: UnrunJobsLog;
-  readonly #inFlight = new Map<number, InFlightJob>();
-  #server: JobServer | undefined;
+  readonly #functions: RunnableFunctions;
+  readonly #inFlight: InFlightJobs;
   #paused: boolean;
   #stopped = false;
   /** The queue may have jobs to take. */
@@ -99,11 +76,18 @@ export class QueueRunner {
   constructor(parts: RunnerParts) {
     this.#parts = parts;
     this.#paused = parts.isPaused;
-    this.#unrunJobs = new UnrunJobsLog({ queue: parts.name, clock: parts.clock, log: parts.log });
-    this.#unavailable = new UnavailableFunctions({
-      clock: parts.clock,
-      isAvailable: (key) => !this.#isFunctionAway(key),
-      onResumed: () => this.wake(),
+    this.#functions = new RunnableFunctions({ ...parts, onResumed: () => this.wake() });
+    this.#inFlight = new InFlightJobs(parts, this.#functions, {
+      // Schedule the next take before the outcome is sent, so that the store handles both in one batch. The store
+      // completes this job before it runs the take.
+      onSlotFreed: (job) => {
+        if (this.#mayHave || job.group !== undefined || this.#freesHeldBack(job)) this.wake();
+      },
+      onEnded: (job) => {
+        // The slot is free only now if storing the outcome took several tries.
+        if (this.#mayHave || this.#freesHeldBack(job)) this.wake();
+        if (this.#stopped) parts.onRetiredJobEnded();
+      },
     });
   }
 
@@ -117,33 +101,17 @@ export class QueueRunner {
 
   /** Numbers that the jobs in flight have in the store. */
   get seqs(): readonly number[] {
-    return [...this.#inFlight.keys()];
+    return this.#inFlight.seqs;
   }
 
   /** True if the runner currently takes no jobs that call this function. Undefined means jobs that name no function. */
   isAway(functionId: string | undefined): boolean {
-    return this.#paused || this.#stopped || this.#isFunctionAway(functionId ?? "");
+    return this.#paused || this.#stopped || this.#functions.isAway(functionId);
   }
 
   /** Returns why no worker can run jobs that call this function; undefined if a worker can. */
-  noWorkerReason(
-    functionId: string | undefined,
-    { mayNameOthers, withSuggestion }: NoWorkerReasonOptions,
-  ): string | undefined {
-    if (!this.#isFunctionAway(functionId ?? "")) return undefined;
-    if (functionId === undefined && !mayNameOthers)
-      return `no trigger of queue ${this.#parts.name} can run jobs that name no function now`;
-    const needed = functionId === undefined ? (this.#server?.functionIds ?? []) : [functionId];
-    if (needed.length === 0) return `no trigger of queue ${this.#parts.name} runs jobs that name no function`;
-    const { directory } = this.#parts;
-    const missing = needed.filter((id) => directory.functionById(id) === undefined);
-    if (missing.length === 0) return `no worker can run ${needed.join(" or ")} now`;
-    const [first = "", ...others] = missing;
-    const known =
-      mayNameOthers && withSuggestion && others.length === 0
-        ? directory.functions().map(({ function_id: id }) => id)
-        : [];
-    return `no connected worker provides the function ${missing.join(" or ")}${didYouMean(first, known)}`;
+  noWorkerReason(functionId: string | undefined, options: NoWorkerReasonOptions): string | undefined {
+    return this.#functions.noWorkerReason(functionId, options);
   }
 
   inFlight(seq: number): InFlightJob | undefined {
@@ -151,17 +119,13 @@ export class QueueRunner {
   }
 
   inFlightById(jobId: string): InFlightJob | undefined {
-    for (const inFlight of this.#inFlight.values()) if (inFlight.job.id === jobId) return inFlight;
-    return undefined;
+    return this.#inFlight.getById(jobId);
   }
 
   serve(server: JobServer): () => void {
-    this.#server = server;
-    this.#unavailable.resume("");
+    const undo = this.#functions.serve(server);
     this.wake();
-    return () => {
-      if (this.#server === server) this.#server = undefined;
-    };
+    return undo;
   }
 
   /** Call when the queue may have jobs to take, or a function may be available. */
@@ -211,14 +175,12 @@ export class QueueRunner {
 
   /** Call when the queue's server may be available again. */
   serverChanged(): void {
-    this.#unavailable.resume("");
+    this.#functions.serverChanged();
     this.wake();
   }
 
   functionChanged(id: string): void {
-    this.#unavailable.resume(id);
-    if (this.#unavailable.isFull) this.wake();
-    if (this.#server?.functionIds.includes(id) === true) this.#unavailable.resume("");
+    this.#functions.functionChanged(id);
   }
 
   /** Notes that a delayed job is due `ms` milliseconds after the monotonic time `since`, by default now. */
@@ -247,35 +209,30 @@ export class QueueRunner {
   }
 
   /** Cancels a job in flight and resolves when it is completed. Returns false if the job is not in flight. */
-  async cancel(seq: number): Promise<boolean> {
-    const inFlight = this.#inFlight.get(seq);
-    if (inFlight === undefined) return false;
-    inFlight.abortReason ??= "cancelled";
-    inFlight.abort.abort();
-    await inFlight.ended;
-    return true;
+  cancel(seq: number): Promise<boolean> {
+    return this.#inFlight.cancel(seq);
   }
 
   stopFetching(): void {
     this.#stopped = true;
     this.#cancelDue?.();
     this.#cancelPause?.();
-    this.#unavailable.clear();
-    this.#unrunJobs.flush();
+    this.#functions.close();
+    this.#inFlight.stopStarting();
   }
 
   /** Aborts all jobs in flight. They are released with their attempts unchanged. */
   abortAll(): void {
-    for (const inFlight of this.#inFlight.values()) {
-      inFlight.abortReason ??= "stopped";
-      inFlight.abort.abort();
-    }
+    this.#inFlight.abortAll();
   }
 
   /** Resolves when no job is in flight. */
   async idle(): Promise<void> {
-    while (this.#inFlight.size > 0 || this.#takes.size > 0)
-      await Promise.all([...[...this.#inFlight.values()].map(({ ended }) => ended), ...this.#takes]);
+    for (;;) {
+      const { ends } = this.#inFlight;
+      if (ends.length === 0 && this.#takes.size === 0) return;
+      await Promise.all([...ends, ...this.#takes]);
+    }
   }
 
   /** `take` never rejects. */
@@ -304,9 +261,7 @@ export class QueueRunner {
   }
 
   get #freeSlots(): number {
-    let running = 0;
-    for (const { isCompleting } of this.#inFlight.values()) if (!isCompleting) running += 1;
-    return this.#parts.settings.concurrency - running - this.#reserved;
+    return this.#parts.settings.concurrency - this.#inFlight.running - this.#reserved;
   }
 
   /**
@@ -314,11 +269,7 @@ export class QueueRunner {
    * trusted callers, so that hanging jobs of restricted principals cannot use all slots.
    */
   get #freeRestrictedSlots(): number {
-    const { concurrency } = this.#parts.settings;
-    let running = 0;
-    for (const { isCompleting, job } of this.#inFlight.values())
-      if (!isCompleting && job.maker !== undefined) running += 1;
-    return Math.max(1, concurrency - 1) - running;
+    return Math.max(1, this.#parts.settings.concurrency - 1) - this.#inFlight.runningRestricted;
   }
 
   #fetch(): void {
@@ -346,8 +297,7 @@ export class QueueRunner {
     return {
       queue: name,
       maxBytes: TAKE_BYTES,
-      except: this.#unavailable.keys(),
-      only: this.#unavailable.isFull ? this.#availableFunctions() : undefined,
+      ...this.#functions.takeFilter(),
       run: store.run,
       take: this.#parts.nextTake(),
       ...more,
@@ -396,7 +346,7 @@ export class QueueRunner {
   #startTaken({ jobs, more, isHeldBack, nextDueMs }: TakeOutput, requestedAt: number): void {
     if (more) this.#mayHave = true;
     if (nextDueMs !== undefined) this.noteDue(nextDueMs, requestedAt);
-    for (const job of jobs) this.#start(job);
+    for (const job of jobs) this.#inFlight.start(job);
     this.#isHeldBack = isHeldBack;
     // A job of a restricted principal may have ended during the call, so a slot for such jobs may be free again.
     if (isHeldBack && this.#freeRestrictedSlots > 0) this.#mayHave = true;
@@ -423,124 +373,7 @@ export class QueueRunner {
     });
   }
 
-  #start(job: LeasedJob): void {
-    let ended = (): void => {};
-    const inFlight: InFlightJob = {
-      job,
-      abort: new AbortController(),
-      abortReason: undefined,
-      isCompleting: false,
-      workerId: undefined,
-      progress: undefined,
-      ended: new Promise((resolve) => {
-        ended = resolve;
-      }),
-    };
-    this.#inFlight.set(job.seq, inFlight);
-    void this.#runAndComplete(inFlight).finally(() => {
-      this.#inFlight.delete(job.seq);
-      ended();
-      // The slot is free only now if storing the outcome took several tries.
-      if (this.#mayHave || this.#freesHeldBack(inFlight)) this.wake();
-      if (this.#stopped) this.#parts.onRetiredJobEnded();
-    });
-  }
-
-  #freesHeldBack({ job }: InFlightJob): boolean {
+  #freesHeldBack(job: LeasedJob): boolean {
     return this.#isHeldBack && job.maker !== undefined;
-  }
-
-  /** Never rejects. */
-  async #runAndComplete(inFlight: InFlightJob): Promise<void> {
-    const completion = await this.#completionOf(inFlight).catch((error: unknown) => {
-      const { log, name, store } = this.#parts;
-      log.error("job failed in the engine", { queue: name, job: inFlight.job.id, error });
-      this.#unavailable.start(inFlight.job.functionId ?? "");
-      return release(store);
-    });
-    await storeCompletion(inFlight, completion, {
-      ...this.#parts,
-      // Schedule the next take before the outcome is sent, so that the store handles both in one batch. The store
-      // completes this job before it runs the take.
-      onSlotFreed: () =>
-        this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined,
-    });
-  }
-
-  /** Runs the job and returns how to complete it. */
-  async #completionOf(inFlight: InFlightJob): Promise<Completion> {
-    const { store, clock, directory, settings, telemetry } = this.#parts;
-    const { job, abort } = inFlight;
-    const key = job.functionId ?? "";
-    if (this.#stopped) return release(store);
-    const refusal = runRefusalOf(job, this.#parts);
-    if (refusal !== undefined) {
-      this.#unrunJobs.note(refusal);
-      return deadLetterUnrun(job, refusal, this.#parts);
-    }
-    if (this.#isFunctionAway(key)) {
-      this.#unavailable.start(key);
-      return release(store);
-    }
-    const run = this.#runOf(job);
-    const ended = await attemptJob({
-      job,
-      run,
-      timeoutMs: settings.timeoutMs,
-      signal: abort.signal,
-      clock,
-      onWorker: (workerId) => {
-        inFlight.workerId = workerId;
-      },
-      directory,
-      telemetry,
-    });
-    if ("outcome" in ended) {
-      this.#unavailable.reset(key);
-      const input = { ...ended.outcome, seq: job.seq, run: store.run, keep: settings.keepDone };
-      return async () => {
-        const output = await store.call("done", input, {
-          bytes: input.result?.length ?? 0,
-          mayWait: job.group === undefined,
-        });
-        this.#parts.onDone();
-        return output;
-      };
-    }
-    if (inFlight.abortReason === "cancelled") return ({ seq }) => store.call("drop", { seq, run: store.run });
-    return this.#completionAfterFailure(ended.failed, inFlight, key);
-  }
-
-  #completionAfterFailure(attempt: Attempt, inFlight: InFlightJob, key: string): Completion {
-    const { kind } = attempt;
-    if (kind !== "missing" && kind !== "unavailable") this.#unavailable.reset(key);
-    else if (!this.#stopped) this.#unavailable.start(key);
-    return completionAfterFailure(attempt, {
-      ...this.#parts,
-      inFlight,
-      isStopping: this.#stopped,
-    });
-  }
-
-  #availableFunctions(): string[] {
-    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter(
-      (key) => !this.#isFunctionAway(key),
-    );
-  }
-
-  #isFunctionAway(key: string): boolean {
-    if (key === "") return this.#server === undefined || this.#server.isAway();
-    // An engine of a cluster takes only jobs that its own workers can run, so that it need not pass them to other
-    // engines.
-    return !this.#parts.directory.isProvidedHere(key);
-  }
-
-  #runOf(job: LeasedJob): AttemptParts["run"] {
-    const { functionId } = job;
-    if (functionId !== undefined)
-      return (payload, options, attempt) => this.#parts.call(functionId, payload, attempt.callOptions(options));
-    const server = this.#server;
-    if (server === undefined) throw new TypeError("the queue has no server");
-    return (payload, options, attempt) => server.run(payload, options, attempt);
   }
 }
