@@ -53,6 +53,26 @@ describe("a failed attempt", () => {
   });
 });
 
+describe("a cancelled attempt", () => {
+  it("cancels the call that is in flight, with the reason", () => {
+    const attempt = new DeliveryAttempt();
+    const reasons: string[] = [];
+    const started: string[] = [];
+    const options = attempt.callOptions({ onStarted: ({ workerId }) => void started.push(workerId) });
+    options.onStarted?.({ workerId: "w", cancel: (reason) => void reasons.push(reason), setDeadline() {} });
+    attempt.cancel("the job was cancelled");
+    expect([started, reasons]).toEqual([["w"], ["the job was cancelled"]]);
+  });
+
+  it("starts no further call", () => {
+    const attempt = new DeliveryAttempt();
+    attempt.cancel("the job was cancelled");
+    expect(() => attempt.callOptions({})).toThrow(
+      expect.objectContaining({ code: "call_cancelled", message: expect.stringContaining("the job was cancelled") }),
+    );
+  });
+});
+
 describe("the delay after a failure that was not the delivery's fault", () => {
   const delayOf = (tries: number, random: number): number => backoffMs(UNAVAILABLE_BACKOFF, tries, () => random);
 

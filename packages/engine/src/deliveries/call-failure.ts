@@ -1,5 +1,5 @@
-import type { BackoffOptions, CallError } from "@svc-runtime/protocol";
-import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
+import { type BackoffOptions, CallError } from "@svc-runtime/protocol";
+import type { CallFailureCause, CallOptions, StartedCall } from "../kernel/module.ts";
 
 /**
  * Kind of failure of a delivery attempt. It decides whether the delivery is retried.
@@ -17,16 +17,33 @@ export const UNAVAILABLE_BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 30_000
 /** The calls of one attempt of a delivery: first of the condition function, if there is one, then of the function. */
 export class DeliveryAttempt {
   #cause: CallFailureCause | undefined;
+  #call: StartedCall | undefined;
+  #cancelReason: string | undefined;
 
-  /** Returns the options for the next call of the attempt. */
+  /** Returns the options for the next call of the attempt. Throws `call_cancelled` if the attempt was cancelled. */
   callOptions(options: CallOptions): CallOptions {
+    if (this.#cancelReason !== undefined)
+      throw new CallError("call_cancelled", `the call was cancelled before it began: ${this.#cancelReason}`);
     this.#cause = undefined;
     return {
       ...options,
+      onStarted: (call) => {
+        this.#call = call;
+        options.onStarted?.(call);
+      },
       onFailed: (cause) => {
         this.#cause = cause;
       },
     };
+  }
+
+  /**
+   * Cancels the call that is in flight, and all calls that would follow. A job is cancelled by this instead of an
+   * AbortSignal, because creating a signal and listening to it takes a tenth of the processor time of a job.
+   */
+  cancel(reason: string): void {
+    this.#cancelReason = reason;
+    this.#call?.cancel(reason);
   }
 
   /**

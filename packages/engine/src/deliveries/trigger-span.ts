@@ -1,12 +1,22 @@
 import { CallError } from "@svc-runtime/protocol";
-import type { ActiveSpan, SpanStart, Telemetry } from "../kernel/telemetry-contract.ts";
+import type { ActiveSpan, AttributeValue, SpanStart, Telemetry } from "../kernel/telemetry-contract.ts";
 
 /** The event sources for which modules call functions. */
 export type Source = "http" | "cron" | "event" | "queue" | "state" | "stream" | "console";
 
-/** Attributes of every span of a delivery: the source and the trigger. */
-export function triggerAttributes(source: Source, trigger?: { readonly type: string; readonly id: string }) {
-  return { "svc.source": source, "svc.trigger.type": trigger?.type, "svc.trigger.id": trigger?.id };
+/**
+ * Adds the attributes of every span of a delivery, which are the source and the trigger, to `attributes`. A copy of
+ * both by spreading would take several microseconds for each span.
+ */
+export function withTrigger(
+  attributes: Record<string, AttributeValue | undefined>,
+  source: Source,
+  trigger?: { readonly type: string; readonly id: string },
+): Record<string, AttributeValue | undefined> {
+  attributes["svc.source"] = source;
+  attributes["svc.trigger.type"] = trigger?.type;
+  attributes["svc.trigger.id"] = trigger?.id;
+  return attributes;
 }
 
 /**

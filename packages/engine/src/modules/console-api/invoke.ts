@@ -10,7 +10,7 @@ import {
   Payload,
 } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { triggerAttributes } from "../../deliveries/trigger-span.ts";
+import { withTrigger } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
 import type { ActiveSpan } from "../../kernel/telemetry-contract.ts";
 import { sendCallError, sendError, sendJson } from "./respond.ts";
@@ -215,12 +215,10 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
 }
 
 function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleContext<unknown>): ActiveSpan {
-  const attributes = {
-    ...triggerAttributes("console"),
-    "http.request.method": "POST",
-    "http.route": "/_console/invoke",
-    "svc.console.mode": mode,
-  };
+  const attributes = withTrigger(
+    { "http.request.method": "POST", "http.route": "/_console/invoke", "svc.console.mode": mode },
+    "console",
+  );
   return telemetry.startSpan({ name: `console ${function_id}`, kind: "server", attributes });
 }
 

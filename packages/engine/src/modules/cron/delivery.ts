@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
-import { triggerAttributes } from "../../deliveries/trigger-span.ts";
+import { withTrigger } from "../../deliveries/trigger-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { CronSettings } from "./settings.ts";
 import type { Outcome, Run } from "./store/rows.ts";
@@ -33,12 +33,15 @@ export async function deliver(
   const span = context.telemetry.startSpan({
     name: `cron ${binding.functionId}`,
     kind: "internal",
-    attributes: {
-      ...triggerAttributes("cron", { type: "cron", id: binding.id }),
-      "svc.cron.schedule": binding.settings.expression,
-      "svc.cron.scheduled_time": new Date(run.scheduledAt).toISOString(),
-      "svc.cron.manual": run.manual,
-    },
+    attributes: withTrigger(
+      {
+        "svc.cron.schedule": binding.settings.expression,
+        "svc.cron.scheduled_time": new Date(run.scheduledAt).toISOString(),
+        "svc.cron.manual": run.manual,
+      },
+      "cron",
+      { type: "cron", id: binding.id },
+    ),
   });
   const delivered = await deliverIn(span.traceparent, context, delivery);
   span.setAttribute("svc.cron.outcome", delivered.outcome);

@@ -1,7 +1,7 @@
 import type { Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
+import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
 import { subscribeRefusal } from "./subscribe-refusal.ts";
@@ -50,14 +50,13 @@ export class Subscription {
     this.pattern = binding.settings.pattern;
     const notes = new TriggerFailureReport(binding, type, context);
     this.#notes = notes;
-    const facts = triggerAttributes("event", { type, id: binding.id });
+    const trigger = { type, id: binding.id };
     this.#queue = new DeliveryQueue<PublishedEvent>({
       deliver: async ({ topic, data, call, isState }) => {
         // Events are not delivered while the subscriber is disconnected. Its rights are checked again, because they may
         // have changed.
         if (binding.isAway || subscribeRefusal(binding, isState) !== undefined) return;
         const attributes = {
-          ...facts,
           "messaging.system": "svc",
           "messaging.operation.type": "process",
           "messaging.destination.name": topic,
@@ -69,7 +68,7 @@ export class Subscription {
             kind: "consumer",
             traceparent: call.traceparent,
             baggage: call.baggage,
-            attributes,
+            attributes: withTrigger(attributes, "event", trigger),
           },
           async ({ traceparent }) => {
             const options = { ...call, traceparent };

@@ -1,6 +1,6 @@
 import type { CallError } from "@svc-runtime/protocol";
-import { triggerAttributes } from "../../deliveries/trigger-span.ts";
-import type { ActiveSpan, AttributeValue, SpanAttributes, Telemetry } from "../../kernel/telemetry-contract.ts";
+import { withTrigger } from "../../deliveries/trigger-span.ts";
+import type { ActiveSpan, SpanAttributes, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { TraceHeaders } from "./request.ts";
 import type { Exchange } from "./response/exchanges.ts";
 import type { RouteMatch } from "./routing/routes.ts";
@@ -56,19 +56,18 @@ function attributesOf(
 ): SpanAttributes {
   const { request } = exchange;
   const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
-  // Assigned one by one: V8 stores a literal that begins with a spread and has this many members as a hash table of
-  // 2 KB.
-  const attributes: Record<string, AttributeValue | undefined> = triggerAttributes("http", trigger);
-  attributes["http.request.method"] = method;
-  // Without the query, which may contain secrets.
-  attributes["url.path"] = pathOf(request.url ?? "").slice(0, MAX_TEXT);
-  attributes["url.scheme"] = client.protocol;
-  attributes["client.address"] = client.address;
-  attributes["network.protocol.version"] = request.httpVersion;
-  attributes["svc.http.request_id"] = requestId;
-  attributes["http.route"] = route;
-  attributes["user_agent.original"] = userAgent?.slice(0, MAX_TEXT);
-  return attributes;
+  const attributes = {
+    "http.request.method": method,
+    // Without the query, which may contain secrets.
+    "url.path": pathOf(request.url ?? "").slice(0, MAX_TEXT),
+    "url.scheme": client.protocol,
+    "client.address": client.address,
+    "network.protocol.version": request.httpVersion,
+    "svc.http.request_id": requestId,
+    "http.route": route,
+    "user_agent.original": userAgent?.slice(0, MAX_TEXT),
+  };
+  return withTrigger(attributes, "http", trigger);
 }
 
 function pathOf(url: string): string {

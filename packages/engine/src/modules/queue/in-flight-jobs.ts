@@ -1,3 +1,4 @@
+import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
 import type { ProviderOf } from "../../deliveries/function-owner.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
@@ -91,8 +92,9 @@ export class InFlightJobs {
     let ended = (): void => {};
     const inFlight: InFlightJob = {
       job,
-      abort: new AbortController(),
+      attempt: new DeliveryAttempt(),
       abortReason: undefined,
+      endWait: undefined,
       isCompleting: false,
       workerId: undefined,
       progress: undefined,
@@ -112,13 +114,12 @@ export class InFlightJobs {
   async cancel(seq: number): Promise<boolean> {
     const inFlight = this.#jobs.get(seq);
     if (inFlight === undefined) return false;
-    inFlight.abortReason ??= "cancelled";
-    inFlight.abort.abort();
+    abort(inFlight, "cancelled");
     await inFlight.ended;
     return true;
   }
 
-  /** Releases jobs that are started from now on. Jobs that already run go on. */
+  /** Releases jobs that are started from now on. Jobs that already run continue. */
   stopStarting(): void {
     this.#stopped = true;
     this.#unrunJobs.flush();
@@ -126,10 +127,7 @@ export class InFlightJobs {
 
   /** Aborts all jobs. They are released with their attempts unchanged. */
   abortAll(): void {
-    for (const inFlight of this.#jobs.values()) {
-      inFlight.abortReason ??= "stopped";
-      inFlight.abort.abort();
-    }
+    for (const inFlight of this.#jobs.values()) abort(inFlight, "stopped");
   }
 
   /** Promises of the ends of all jobs. */
@@ -146,16 +144,13 @@ export class InFlightJobs {
       this.#functions.backOff(job.functionId);
       return release(store);
     });
-    await storeCompletion(inFlight, completion, {
-      ...this.#parts,
-      onSlotFreed: () => this.#listener.onSlotFreed(job),
-    });
+    await storeCompletion(inFlight, completion, this.#parts, () => this.#listener.onSlotFreed(job));
   }
 
   /** Runs the job and returns how to complete it. */
   async #completionOf(inFlight: InFlightJob): Promise<Completion> {
     const { store, clock, directory, settings, telemetry } = this.#parts;
-    const { job, abort } = inFlight;
+    const { job, attempt } = inFlight;
     if (this.#stopped) return release(store);
     const refusal = runRefusalOf(job, this.#parts);
     if (refusal !== undefined) {
@@ -170,7 +165,7 @@ export class InFlightJobs {
       job,
       run: this.#functions.runOf(job),
       timeoutMs: settings.timeoutMs,
-      signal: abort.signal,
+      calls: attempt,
       clock,
       onWorker: (workerId) => {
         inFlight.workerId = workerId;
@@ -180,7 +175,8 @@ export class InFlightJobs {
     });
     if ("outcome" in ended) {
       this.#functions.ran(job.functionId);
-      const input = { ...ended.outcome, seq: job.seq, run: store.run, keep: settings.keepDone };
+      const { result, endedAt, durationMs } = ended.outcome;
+      const input = { result, endedAt, durationMs, seq: job.seq, run: store.run, keep: settings.keepDone };
       return async () => {
         const output = await store.call("done", input, {
           bytes: input.result?.length ?? 0,
@@ -201,4 +197,10 @@ export class InFlightJobs {
     else if (!this.#stopped) this.#functions.backOff(functionId);
     return completionAfterFailure(attempt, { ...this.#parts, inFlight, isStopping: this.#stopped });
   }
+}
+
+function abort(inFlight: InFlightJob, reason: NonNullable<InFlightJob["abortReason"]>): void {
+  inFlight.abortReason ??= reason;
+  inFlight.attempt.cancel(reason === "cancelled" ? "the job was cancelled" : "the queue is stopping");
+  inFlight.endWait?.();
 }

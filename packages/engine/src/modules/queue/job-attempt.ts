@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CallError, Payload } from "@svc-runtime/protocol";
-import { DeliveryAttempt, type DeliveryFailure } from "../../deliveries/call-failure.ts";
+import type { DeliveryAttempt, DeliveryFailure } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { CallOptions } from "../../kernel/module.ts";
@@ -27,7 +27,8 @@ export interface AttemptParts {
   /** Runs the job by calls with `attempt.callOptions(options)`. */
   readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<Payload | undefined>;
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  /** New, or cancelled already. */
+  readonly calls: DeliveryAttempt;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   /** Called when a call of the attempt starts, with the id of the worker that runs the call. */
   readonly onWorker: (workerId: string) => void;
@@ -40,7 +41,7 @@ export async function attemptJob({
   job,
   run,
   timeoutMs,
-  signal,
+  calls,
   clock,
   directory,
   telemetry,
@@ -51,13 +52,11 @@ export async function attemptJob({
   const traceparent = span.traceparent ?? newTraceparent();
   let workerId: string | undefined;
   let workerName: string | undefined;
-  const calls = new DeliveryAttempt();
   const options: CallOptions = {
     timeoutMs,
     traceparent,
     baggage: job.baggage,
     job: { queue: job.queue, id: job.id, attempt },
-    signal,
     onStarted(call) {
       workerId = call.workerId;
       onWorker(workerId);

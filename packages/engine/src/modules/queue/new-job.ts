@@ -2,13 +2,19 @@ import { randomUUID } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import type { JobRequest } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
+import type { Trace } from "./spans.ts";
 import type { NewJob } from "./store/job.ts";
 
 /**
- * Returns the job to store for a request. Throws CallError `payload_too_large`, or `invalid_message` if the data is not
+ * Returns the job to store for a request. `provider`: see `NewJob`. Throws CallError `payload_too_large`, or `invalid_message` if the data is not
  * JSON.
  */
-export function newJobOf(request: JobRequest, settings: QueueSettings): NewJob {
+export function newJobOf(
+  request: JobRequest,
+  settings: QueueSettings,
+  { traceparent, baggage }: Trace,
+  provider: string | undefined,
+): NewJob {
   const { queue, functionId, data } = request;
   const json = data.text();
   const bytes = Buffer.byteLength(json);
@@ -31,9 +37,10 @@ export function newJobOf(request: JobRequest, settings: QueueSettings): NewJob {
     dedupeWindowMs: settings.dedupeWindowMs,
     expiresInMs: request.expiresInMs,
     maxAttempts: request.maxAttempts ?? settings.maxAttempts,
-    traceparent: request.traceparent,
-    baggage: request.baggage,
+    traceparent,
+    baggage,
     maker: request.maker,
+    provider,
     limits: settings.limits,
     mayBeDropped: request.mayBeDropped,
   };

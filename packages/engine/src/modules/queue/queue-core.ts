@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { QueueSettings } from "./queue-settings.ts";
+import type { Trace } from "./spans.ts";
 import type { AddedJob, Maker, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
@@ -23,8 +24,6 @@ export interface JobRequest {
   readonly dedupeKey?: string | undefined;
   readonly expiresInMs?: number | undefined;
   readonly maxAttempts?: number | undefined;
-  readonly traceparent?: string | undefined;
-  readonly baggage?: string | undefined;
   /** The restricted principal that added the job. Undefined: a trusted caller or the engine. */
   readonly maker?: Maker | undefined;
   /** True: if the queue is full, this job is dropped, and the other jobs of the same call are added nevertheless. */
@@ -99,10 +98,10 @@ export interface QueueCore {
   /** Sets the server of the queue's jobs that name no function. A later server replaces it. */
   serve(queue: string, server: JobServer): Undo;
   /**
-   * Stores all jobs or none; resolves when they are on disk. Rejects with CallError `queue_not_found`, `queue_full`,
+   * Stores all jobs or none; resolves when they are on disk. The jobs run in the trace `trace`. Rejects with CallError `queue_not_found`, `queue_full`,
    * `payload_too_large`, `invalid_message` (not JSON) or `storage_failed`.
    */
-  add(jobs: readonly JobRequest[]): Promise<readonly AddedJob[]>;
+  add(jobs: readonly JobRequest[], trace?: Trace): Promise<readonly AddedJob[]>;
   /** Call when the availability of the queue's server may have changed. */
   wake(queue: string): void;
   /** Starts no more jobs of the queue, also after a restart. */

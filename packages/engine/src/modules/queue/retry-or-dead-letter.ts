@@ -1,5 +1,5 @@
 import { backoffMs, CallError } from "@svc-runtime/protocol";
-import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
+import { type DeliveryAttempt, UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Attempt } from "./job-attempt.ts";
@@ -12,9 +12,11 @@ import type { QueueStore } from "./store/queue-store.ts";
 /** A leased job that has been neither released nor completed. */
 export interface InFlightJob {
   readonly job: LeasedJob;
-  readonly abort: AbortController;
+  readonly attempt: DeliveryAttempt;
   /** Why the job was aborted. */
   abortReason: "cancelled" | "stopped" | undefined;
+  /** Ends a wait before the next try to store the outcome. */
+  endWait: (() => void) | undefined;
   /** The handler has ended and its result is being stored. The next job may use its slot. */
   isCompleting: boolean;
   /** Id of the worker that runs the job. */
@@ -94,12 +96,13 @@ export function release(store: QueueStore): Completion {
 export async function storeCompletion(
   inFlight: InFlightJob,
   completion: Completion,
-  parts: CompletionParts & { readonly onSlotFreed: () => void },
+  parts: Pick<CompletionParts, "name" | "clock" | "log">,
+  onSlotFreed: () => void,
 ): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
       inFlight.isCompleting = failures === 1;
-      if (inFlight.isCompleting) parts.onSlotFreed();
+      if (inFlight.isCompleting) onSlotFreed();
       await completion(inFlight.job);
       return;
     } catch (error) {
@@ -121,14 +124,14 @@ export async function storeCompletion(
 }
 
 /** Waits `ms` milliseconds, or until the job is aborted. */
-function waitUnlessAborted({ abort }: InFlightJob, ms: number, clock: Clock): Promise<void> {
+function waitUnlessAborted(inFlight: InFlightJob, ms: number, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       cancel();
-      abort.signal.removeEventListener("abort", end);
+      inFlight.endWait = undefined;
       resolve();
     };
     const cancel = clock.after(ms, end);
-    if (!abort.signal.aborted) abort.signal.addEventListener("abort", end);
+    if (inFlight.abortReason === undefined) inFlight.endWait = end;
   });
 }

@@ -21,6 +21,7 @@ import type {
 } from "./queue-core.ts";
 import { QueueRunner, type TakeOfAdded } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
+import { NO_TRACE, type Trace } from "./spans.ts";
 import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
 import type { AddAndTakeInput, AddAndTakeOutput, JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
@@ -163,12 +164,12 @@ class Core implements QueueCore {
     return this.#runnerOf(queue).serve(server);
   }
 
-  async add(requests: readonly JobRequest[]): Promise<readonly AddedJob[]> {
-    const jobs = requests.map((request) => ({
-      ...newJobOf(request, this.#runnerOf(request.queue).settings),
-      provider:
-        request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
-    }));
+  async add(requests: readonly JobRequest[], trace: Trace = NO_TRACE): Promise<readonly AddedJob[]> {
+    const jobs = requests.map((request) => {
+      const provider =
+        request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf);
+      return newJobOf(request, this.#runnerOf(request.queue).settings, trace, provider);
+    });
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
     const take = this.#takeOfAdded(jobs);
     if (take === undefined)

@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
+import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -55,11 +55,7 @@ interface Leave {
 }
 
 function spanOf(type: "stream:join" | "stream:leave", { id }: Binding, { stream, group }: StreamJoin): SpanStart {
-  const attributes = {
-    ...triggerAttributes("stream", { type, id }),
-    "svc.stream.name": stream,
-    "svc.stream.group": group,
-  };
+  const attributes = withTrigger({ "svc.stream.name": stream, "svc.stream.group": group }, "stream", { type, id });
   return { name: `${type} ${stream}`, kind: "internal", attributes };
 }
 

@@ -1,6 +1,6 @@
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
+import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -61,7 +61,7 @@ export class ItemTriggers {
     refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new TriggerFailureReport(binding, "stream", { clock: this.#clock, log: this.#log });
-    const facts = triggerAttributes("stream", { type: "stream", id: binding.id });
+    const trigger = { type: "stream", id: binding.id };
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
         // Events are not delivered while the worker is disconnected. Rights are checked again, because the owner may
@@ -70,14 +70,18 @@ export class ItemTriggers {
         refuseWithoutRights(binding);
         const { origin, event } = published;
         const attributes = {
-          ...facts,
           "svc.stream.name": event.stream,
           "svc.stream.group": event.group,
           "svc.stream.event": event.type,
         };
         await inSpan(
           this.#telemetry,
-          { name: `stream ${event.stream}`, kind: "consumer", ...origin, attributes },
+          {
+            name: `stream ${event.stream}`,
+            kind: "consumer",
+            ...origin,
+            attributes: withTrigger(attributes, "stream", trigger),
+          },
           async ({ traceparent }) => {
             const trace = { ...origin, traceparent };
             if (await binding.passes(message, trace)) await binding.fire(message, trace);

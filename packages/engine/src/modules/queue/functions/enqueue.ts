@@ -38,7 +38,7 @@ export function provideEnqueueFunctions(
   ): Promise<readonly AddedJob[]> {
     for (const { functionId } of requests) if (functionId !== undefined) rememberFunction(functionId, trace.caller);
     return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) =>
-      core.add(requests.map((request) => ({ ...request, traceparent }))),
+      core.add(requests, { traceparent, baggage: trace.baggage }),
     );
   }
 

@@ -7,7 +7,7 @@ import type { Maker } from "../store/job.ts";
 import { isQueueOfTopic } from "../topics/queue-name.ts";
 import type { JobInput } from "./inputs.ts";
 
-type Origin = Pick<HandlerContext, "access" | "principal" | "traceparent" | "baggage">;
+type Origin = Pick<HandlerContext, "access" | "principal">;
 
 /** Maximum length of a group's name. A longer one is replaced by its hash. */
 const MAX_GROUP = 256;
@@ -19,7 +19,7 @@ const MAX_GROUP = 256;
 export function jobRequestOf(
   input: JobInput,
   core: Pick<QueueCore, "settingsOf">,
-  { access, principal, traceparent, baggage }: Origin,
+  { access, principal }: Origin,
 ): JobRequest {
   const { queue, function_id: functionId, data = Payload.null, run_at: runAt } = input;
   const settings = core.settingsOf(queue);
@@ -46,8 +46,6 @@ export function jobRequestOf(
     dedupeKey: input.dedupe_key ?? undefined,
     expiresInMs: input.expires_in_ms ?? undefined,
     maxAttempts: input.max_attempts ?? undefined,
-    traceparent,
-    baggage,
     maker: makerIn(principal),
   };
 }

@@ -1,6 +1,7 @@
 import { CallError, type Payload } from "@svc-runtime/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
+import type { Trace } from "../spans.ts";
 import type { Maker } from "../store/job.ts";
 import type { QueueStore } from "../store/queue-store.ts";
 import type { BacklogBounds } from "../store/topic.ts";
@@ -18,11 +19,6 @@ export const BACKLOG_BOUNDS: BacklogBounds = {
 const WARN_EVERY_MS = 60_000;
 /** Maximum topics whose last warning is remembered. */
 const MAX_WARNED = 1_000;
-
-export interface Trace {
-  readonly traceparent: string | undefined;
-  readonly baggage: string | undefined;
-}
 
 /** Stores messages of topics without subscriptions. */
 export class Backlog {

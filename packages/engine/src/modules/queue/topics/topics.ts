@@ -8,11 +8,12 @@ import type { AppliedWrite } from "../../../kernel/store-contract.ts";
 import { inBatches } from "../in-batches.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
+import type { Trace } from "../spans.ts";
 import type { Maker } from "../store/job.ts";
 import type { JobProcedures } from "../store/queue-store.ts";
 import { sharesOf } from "../store/share-limits.ts";
 import type { Subscription } from "../store/topic.ts";
-import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
+import { BACKLOG_BOUNDS, Backlog } from "./backlog.ts";
 import { queueOfSubscription } from "./queue-name.ts";
 import {
   groupOf,
@@ -151,8 +152,8 @@ export class Topics {
         maker,
         // A slow restricted subscriber must not make publishing fail for others.
         mayBeDropped: owner !== "" && owner !== (maker?.principal ?? ""),
-        ...trace,
       })),
+      trace,
     );
     const full = known.filter((_, index) => added[index]?.dropped !== undefined);
     for (const subscription of full) this.#warnOfFull(subscription);

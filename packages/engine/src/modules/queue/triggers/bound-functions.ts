@@ -73,9 +73,9 @@ export class BoundFunctions implements JobServer {
   }
 
   async run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<Payload | undefined> {
-    const { signal, traceparent, baggage, timeoutMs } = options;
+    const { traceparent, baggage, timeoutMs } = options;
     for (const binding of this.#inRoundRobinOrder()) {
-      const conditionOptions = attempt.callOptions({ signal, traceparent, baggage, timeoutMs });
+      const conditionOptions = attempt.callOptions({ traceparent, baggage, timeoutMs });
       if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, conditionOptions)))
         continue;
       return binding.fire(payload, attempt.callOptions(options));
