@@ -17,7 +17,7 @@ import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { FunctionSpec, HandlerContext } from "./module.ts";
 import { publishedResult } from "./published-results.ts";
-import { keepRawMembers } from "./raw-members.ts";
+import { keepRawMembers, type RawMembers, rawMembersOf } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
 /** Maximum number of unknown members that are checked for typos. A payload with more of them has other problems. */
@@ -31,6 +31,11 @@ export interface ModuleProviderPorts extends CallerAccessPorts {
 
 /** Used instead of a session if the caller is a module or the engine, because these have no session. */
 const ENGINE = { principal: TRUSTED, isPublishedClient: false };
+
+interface ProvidedFunction {
+  readonly spec: FunctionSpec<unknown>;
+  readonly rawMembers: RawMembers | undefined;
+}
 
 /**
  * A call that a module's handler runs, as the handler sees it. Few handlers read `signal`, and to create one takes as
@@ -76,7 +81,7 @@ export class ModuleProvider implements Provider {
   readonly principal = TRUSTED;
   readonly #log: Logger;
   readonly #ports: ModuleProviderPorts;
-  readonly #specs = new Map<string, FunctionSpec<unknown>>();
+  readonly #functions = new Map<string, ProvidedFunction>();
   readonly #running = new Map<Call, RunningCall>();
   #stopped = false;
 
@@ -92,18 +97,18 @@ export class ModuleProvider implements Provider {
   }
 
   get functionIds(): readonly string[] {
-    return [...this.#specs.keys()];
+    return [...this.#functions.keys()];
   }
 
   add(spec: FunctionSpec<unknown>): () => void {
-    this.#specs.set(spec.id, spec);
+    this.#functions.set(spec.id, { spec, rawMembers: spec.rawMembers && rawMembersOf(spec.rawMembers) });
     return () => {
-      if (this.#specs.get(spec.id) === spec) this.#specs.delete(spec.id);
+      if (this.#functions.get(spec.id)?.spec === spec) this.#functions.delete(spec.id);
     };
   }
 
   isPolled(functionId: string): boolean {
-    return this.#specs.get(functionId)?.polled === true;
+    return this.#functions.get(functionId)?.spec.polled === true;
   }
 
   refusal(): Refusal | undefined {
@@ -112,9 +117,9 @@ export class ModuleProvider implements Provider {
   }
 
   deliver(call: Call): CallError | undefined {
-    const spec = this.#specs.get(call.functionId);
-    if (spec === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
-    const input = parseInput(spec, call.payload);
+    const provided = this.#functions.get(call.functionId);
+    if (provided === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
+    const input = parseInput(provided, call.payload);
     if (CallError.is(input)) return input;
     const caller =
       call.caller === undefined || isModule(call.caller.worker_id)
@@ -124,7 +129,7 @@ export class ModuleProvider implements Provider {
     const access = call.caller === undefined ? undefined : callerAccess(call.caller.worker_id, this.#ports);
     const context = new RunningCall(call, access, call.onBehalfOf ?? caller.principal);
     this.#running.set(call, context);
-    void this.#run(call, () => spec.handle(input.value, context), caller.isPublishedClient);
+    void this.#run(call, () => provided.spec.handle(input.value, context), caller.isPublishedClient);
     return undefined;
   }
 
@@ -175,10 +180,11 @@ export function isModule(workerId: string): boolean {
   return workerId.startsWith(MODULE_ID_OPENING);
 }
 
-function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly value: unknown } | CallError {
+function parseInput(provided: ProvidedFunction, payload: Payload): { readonly value: unknown } | CallError {
+  const { spec } = provided;
   let value: unknown;
   try {
-    value = readInput(payload, spec);
+    value = readInput(payload, provided);
   } catch (thrown) {
     return CallError.from(thrown);
   }
@@ -218,7 +224,7 @@ function withoutExtras(value: unknown): unknown {
   return own.length === entries.length ? value : Object.fromEntries(own);
 }
 
-function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>): unknown {
+function readInput(payload: Payload, { spec: { id }, rawMembers }: ProvidedFunction): unknown {
   const value = payload.value();
   const isNested = typeof value === "object" && value !== null;
   // Handlers may read a value recursively, and the depth of an unparsed payload has not been checked before.

@@ -79,7 +79,8 @@ export class ItemTriggers {
           {
             name: `stream ${event.stream}`,
             kind: "consumer",
-            ...origin,
+            traceparent: origin.traceparent,
+            baggage: origin.baggage,
             attributes: withTrigger(attributes, "stream", trigger),
           },
           async ({ traceparent }) => {
