@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => engine.stop());
 
 it.each(["before", "after"])(
-  "gives the reason of a cancellation to a handler that reads its signal %s it",
+  "gives the reason of a cancellation to a handler that reads its signal %s the cancellation",
   async (when) => {
     const cancellation = new AbortController();
     const call = engine.call("shop::wait", {}, { signal: cancellation.signal });

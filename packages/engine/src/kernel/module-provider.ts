@@ -38,8 +38,8 @@ interface ProvidedFunction {
 }
 
 /**
- * A call that a module's handler runs, as the handler sees it. Few handlers read `signal`, and to create one takes as
- * long as a tenth of a call. So it is created when it is first read.
+ * A call that a module's handler runs, as the handler sees it. Few handlers read `signal`, and creating one takes a tenth
+ * of the time of a call, so it is created at the first read.
  */
 class RunningCall implements HandlerContext {
   readonly caller: Caller | undefined;

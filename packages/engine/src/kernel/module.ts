@@ -100,7 +100,10 @@ export interface HandlerContext {
   readonly access: CallerAccess | undefined;
   /** The principal for which the call is made. Persistent resources are counted for it. */
   readonly principal: Principal;
-  /** Aborts when the caller disconnects, the call times out or the module stops. */
+  /**
+   * Aborts when the caller disconnects, the call times out or the module stops. A getter of the prototype: a spread of
+   * the context leaves it out, so pass it by its name.
+   */
   readonly signal: AbortSignal;
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;

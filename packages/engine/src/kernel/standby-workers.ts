@@ -16,10 +16,10 @@ export class StandbyWorkers implements WorkerStandby {
   assign({ inService = [], standby = [] }: Parameters<WorkerStandby["assign"]>[0]): void {
     const changed = [...this.#changed(inService, false), ...this.#changed(standby, true)];
     // Most changes concern a connection that was just opened. It has no triggers yet, so nothing must be updated.
-    const withTriggers = changed.filter(
+    const addTriggers = changed.filter(
       ({ triggerCount, triggerTypeIds }) => triggerCount > 0 || !isEmpty(triggerTypeIds),
     );
-    if (withTriggers.length > 0) this.#triggers.standbyChanged(new Set(withTriggers));
+    if (addTriggers.length > 0) this.#triggers.standbyChanged(new Set(addTriggers));
   }
 
   async whenIdle(connections: Iterable<string>): Promise<void> {

@@ -79,7 +79,9 @@ export class HookedStreams implements StreamBackend {
     cause: Cause,
   ): Promise<{ readonly id: string; readonly answer: Payload }> {
     const id = this.#hooks.functionFor(operation, stream);
-    return { id, answer: await this.#callFunction(id, Payload.fromText(`{${members}}`), cause) };
+    const { traceparent, baggage, signal } = cause;
+    const answer = await this.#callFunction(id, Payload.fromText(`{${members}}`), { traceparent, baggage, signal });
+    return { id, answer };
   }
 
   #written(

@@ -72,6 +72,18 @@ describe("functions that keep the items of a stream", () => {
     await expect(call("get_entry", item)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
+  it("are cancelled with the call that needs them", async () => {
+    worker.say({ type: "registerfunction", id: "stream::get(prices)" });
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    const cancellation = new AbortController();
+    const got = engine.call("stream::get", item, { signal: cancellation.signal });
+    const { invocation_id } = await worker.next((frame) => frame.type === "invokefunction");
+    cancellation.abort();
+    await expect(got).rejects.toMatchObject({ code: "call_cancelled" });
+    expect(await worker.next((frame) => frame.type === "cancelinvocation")).toMatchObject({ invocation_id });
+  });
+
   it("answer what clients get that join", async () => {
     await hook({ list: () => [1, 2], get: () => null });
     const socket = engine.openSocket("/stream/prices/g");
