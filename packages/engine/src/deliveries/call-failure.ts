@@ -23,13 +23,18 @@ export class DeliveryAttempt {
   /** Returns the options for the next call of the attempt. Throws `call_cancelled` if the attempt was cancelled. */
   callOptions(options: CallOptions): CallOptions {
     if (this.#cancelReason !== undefined)
-      throw new CallError("call_cancelled", `the call was cancelled before it began: ${this.#cancelReason}`);
+      throw new CallError("call_cancelled", `the call was cancelled before it began: ${this.#cancelReason}`, {
+        details: { executed: "no" },
+      });
     this.#cause = undefined;
+    this.#call = undefined;
     return {
       ...options,
       onStarted: (call) => {
         this.#call = call;
         options.onStarted?.(call);
+        // A handler of the engine may have cancelled the attempt while the call started.
+        if (this.#cancelReason !== undefined) call.cancel(this.#cancelReason);
       },
       onFailed: (cause) => {
         this.#cause = cause;

@@ -10,7 +10,7 @@ import {
   Payload,
 } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
 import type { ActiveSpan } from "../../kernel/telemetry-contract.ts";
 import { sendCallError, sendError, sendJson } from "./respond.ts";
@@ -215,7 +215,7 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
 }
 
 function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleContext<unknown>): ActiveSpan {
-  const attributes = withTrigger(
+  const attributes = addTrigger(
     { "http.request.method": "POST", "http.route": "/_console/invoke", "svc.console.mode": mode },
     "console",
   );

@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
-import { withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger } from "../../deliveries/trigger-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { CronSettings } from "./settings.ts";
 import type { Outcome, Run } from "./store/rows.ts";
@@ -33,7 +33,7 @@ export async function deliver(
   const span = context.telemetry.startSpan({
     name: `cron ${binding.functionId}`,
     kind: "internal",
-    attributes: withTrigger(
+    attributes: addTrigger(
       {
         "svc.cron.schedule": binding.settings.expression,
         "svc.cron.scheduled_time": new Date(run.scheduledAt).toISOString(),

@@ -1,7 +1,7 @@
 import type { Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger, inSpan } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
 import { subscribeRefusal } from "./subscribe-refusal.ts";
@@ -68,7 +68,7 @@ export class Subscription {
             kind: "consumer",
             traceparent: call.traceparent,
             baggage: call.baggage,
-            attributes: withTrigger(attributes, "event", trigger),
+            attributes: addTrigger(attributes, "event", trigger),
           },
           async ({ traceparent }) => {
             const options = { ...call, traceparent };

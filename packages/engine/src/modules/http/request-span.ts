@@ -1,5 +1,5 @@
 import type { CallError } from "@svc-runtime/protocol";
-import { withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger } from "../../deliveries/trigger-span.ts";
 import type { ActiveSpan, SpanAttributes, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { TraceHeaders } from "./request.ts";
 import type { Exchange } from "./response/exchanges.ts";
@@ -67,7 +67,7 @@ function attributesOf(
     "http.route": route,
     "user_agent.original": userAgent?.slice(0, MAX_TEXT),
   };
-  return withTrigger(attributes, "http", trigger);
+  return addTrigger(attributes, "http", trigger);
 }
 
 function pathOf(url: string): string {

@@ -35,7 +35,7 @@ export interface InFlightParts {
   readonly onDone: () => void;
 }
 
-/** What the owner of the jobs learns about their slots. */
+/** Is told when a job frees its slot and when it ends. */
 export interface SlotListener {
   /** Called before the outcome of a job is sent to the store, because the next job may use its slot from then on. */
   onSlotFreed(job: LeasedJob): void;
@@ -43,7 +43,7 @@ export interface SlotListener {
   onEnded(job: LeasedJob): void;
 }
 
-/** The jobs in flight of one queue: runs each of them once, and stores its outcome. */
+/** Runs the jobs in flight of one queue, each once, and stores their outcomes. */
 export class InFlightJobs {
   readonly #parts: InFlightParts;
   readonly #functions: RunnableFunctions;
@@ -92,7 +92,7 @@ export class InFlightJobs {
     let ended = (): void => {};
     const inFlight: InFlightJob = {
       job,
-      attempt: new DeliveryAttempt(),
+      calls: new DeliveryAttempt(),
       abortReason: undefined,
       endWait: undefined,
       isCompleting: false,
@@ -150,7 +150,7 @@ export class InFlightJobs {
   /** Runs the job and returns how to complete it. */
   async #completionOf(inFlight: InFlightJob): Promise<Completion> {
     const { store, clock, directory, settings, telemetry } = this.#parts;
-    const { job, attempt } = inFlight;
+    const { job, calls } = inFlight;
     if (this.#stopped) return release(store);
     const refusal = runRefusalOf(job, this.#parts);
     if (refusal !== undefined) {
@@ -165,7 +165,7 @@ export class InFlightJobs {
       job,
       run: this.#functions.runOf(job),
       timeoutMs: settings.timeoutMs,
-      calls: attempt,
+      calls,
       clock,
       onWorker: (workerId) => {
         inFlight.workerId = workerId;
@@ -201,6 +201,6 @@ export class InFlightJobs {
 
 function abort(inFlight: InFlightJob, reason: NonNullable<InFlightJob["abortReason"]>): void {
   inFlight.abortReason ??= reason;
-  inFlight.attempt.cancel(reason === "cancelled" ? "the job was cancelled" : "the queue is stopping");
+  inFlight.calls.cancel(reason === "cancelled" ? "the job was cancelled" : "the queue is stopping");
   inFlight.endWait?.();
 }

@@ -27,7 +27,7 @@ export interface AttemptParts {
   /** Runs the job by calls with `attempt.callOptions(options)`. */
   readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<Payload | undefined>;
   readonly timeoutMs: number;
-  /** New, or cancelled already. */
+  /** The calls of the attempt. Cancelling them ends the attempt. */
   readonly calls: DeliveryAttempt;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   /** Called when a call of the attempt starts, with the id of the worker that runs the call. */

@@ -6,8 +6,8 @@ import type { Trace } from "./spans.ts";
 import type { NewJob } from "./store/job.ts";
 
 /**
- * Returns the job to store for a request. `provider`: see `NewJob`. Throws CallError `payload_too_large`, or `invalid_message` if the data is not
- * JSON.
+ * Returns the job to store for a request. `provider`: see `NewJob`. Throws CallError `payload_too_large`, or
+ * `invalid_message` if the data is not JSON.
  */
 export function newJobOf(
   request: JobRequest,

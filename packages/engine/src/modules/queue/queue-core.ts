@@ -98,8 +98,8 @@ export interface QueueCore {
   /** Sets the server of the queue's jobs that name no function. A later server replaces it. */
   serve(queue: string, server: JobServer): Undo;
   /**
-   * Stores all jobs or none; resolves when they are on disk. The jobs run in the trace `trace`. Rejects with CallError `queue_not_found`, `queue_full`,
-   * `payload_too_large`, `invalid_message` (not JSON) or `storage_failed`.
+   * Stores all jobs or none; resolves when they are on disk. `trace` is stored with the jobs. Rejects with CallError
+   * `queue_not_found`, `queue_full`, `payload_too_large`, `invalid_message` (not JSON) or `storage_failed`.
    */
   add(jobs: readonly JobRequest[], trace?: Trace): Promise<readonly AddedJob[]>;
   /** Call when the availability of the queue's server may have changed. */

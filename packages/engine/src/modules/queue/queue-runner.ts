@@ -41,8 +41,8 @@ export interface TakeOfAdded {
 }
 
 /**
- * Takes the jobs of one queue from the store, up to its concurrency, and has them run. It reacts to events and never
- * polls.
+ * Takes the jobs of one queue from the store, up to its concurrency, and passes them to `InFlightJobs`, which runs them.
+ * It reacts to events and never polls.
  */
 export class QueueRunner {
   readonly #parts: RunnerParts;

@@ -12,7 +12,8 @@ import type { QueueStore } from "./store/queue-store.ts";
 /** A leased job that has been neither released nor completed. */
 export interface InFlightJob {
   readonly job: LeasedJob;
-  readonly attempt: DeliveryAttempt;
+  /** The calls of the attempt. Cancelling them ends the attempt. */
+  readonly calls: DeliveryAttempt;
   /** Why the job was aborted. */
   abortReason: "cancelled" | "stopped" | undefined;
   /** Ends a wait before the next try to store the outcome. */

@@ -19,8 +19,8 @@ export interface RunnableFunctionsParts {
 }
 
 /**
- * Knows which jobs of one queue can run now: those that name a function, by its workers, and those that name none, by
- * the queue's server.
+ * Decides which jobs of one queue can run now. A job that names a function needs a worker that provides it; a job that
+ * names none needs the queue's server.
  */
 export class RunnableFunctions {
   readonly #parts: RunnableFunctionsParts;

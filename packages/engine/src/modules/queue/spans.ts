@@ -1,4 +1,4 @@
-import { withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger } from "../../deliveries/trigger-span.ts";
 import type { SpanStart } from "../../kernel/telemetry-contract.ts";
 import type { LeasedJob } from "./store/job.ts";
 
@@ -59,7 +59,7 @@ export function attemptSpan({ queue, id, traceparent, baggage, functionId }: Lea
     kind: "consumer",
     traceparent,
     baggage,
-    attributes: withTrigger(attributes, "queue"),
+    attributes: addTrigger(attributes, "queue"),
     links: traceparent === undefined ? [] : [traceparent],
   };
 }

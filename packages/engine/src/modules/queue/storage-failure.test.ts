@@ -49,6 +49,28 @@ describe("queues on a disk that fails", () => {
     expect(finish).toHaveLength(2);
   });
 
+  it("try at once to record the end of a job that is cancelled meanwhile", async () => {
+    const { engine, core, add, until, disk } = await startOnFailingDisk();
+    const worker = await engine.connectWorker();
+    let finish: (() => void) | undefined;
+    worker.serve(
+      "work",
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const id = await add("work", 1);
+    await until("it runs", () => finish !== undefined);
+    disk.isBroken = true;
+    finish?.();
+    await until("its end could not be recorded", () => disk.refused > 0);
+    disk.isBroken = false;
+    // The manual clock stands still, so the pause before the next try would not end by itself.
+    await core.cancel(id);
+    expect(await core.counts("default")).toMatchObject({ active: 0, done: 1 });
+  });
+
   it("take what waits when the disk works again, without being asked", async () => {
     const { engine, core, clock, add, until, disk } = await startOnFailingDisk();
     await core.pause("default");

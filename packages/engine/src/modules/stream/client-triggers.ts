@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger, inSpan } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -55,7 +55,7 @@ interface Leave {
 }
 
 function spanOf(type: "stream:join" | "stream:leave", { id }: Binding, { stream, group }: StreamJoin): SpanStart {
-  const attributes = withTrigger({ "svc.stream.name": stream, "svc.stream.group": group }, "stream", { type, id });
+  const attributes = addTrigger({ "svc.stream.name": stream, "svc.stream.group": group }, "stream", { type, id });
   return { name: `${type} ${stream}`, kind: "internal", attributes };
 }
 

@@ -1,6 +1,6 @@
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
-import { inSpan, withTrigger } from "../../deliveries/trigger-span.ts";
+import { addTrigger, inSpan } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -81,7 +81,7 @@ export class ItemTriggers {
             kind: "consumer",
             traceparent: origin.traceparent,
             baggage: origin.baggage,
-            attributes: withTrigger(attributes, "stream", trigger),
+            attributes: addTrigger(attributes, "stream", trigger),
           },
           async ({ traceparent }) => {
             const trace = { ...origin, traceparent };

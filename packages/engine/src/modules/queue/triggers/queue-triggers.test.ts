@@ -47,6 +47,27 @@ describe("a queue trigger", () => {
     ).toEqual(["a", "b"]);
   });
 
+  it.each(["condition", "function"])("cancels the call of its %s when the job is cancelled", async (cancelled) => {
+    const { engine, bind, call } = await start();
+    const worker = await engine.connectWorker();
+    if (cancelled === "condition") worker.say({ type: "registerfunction", id: "may" });
+    else worker.serve("may", () => true);
+    worker.say({ type: "registerfunction", id: "work" });
+    await bind(worker, "queue", "work", { queue: "default", condition_function_id: "may" });
+    const { job_id } = (await call("queue::enqueue", { queue: "default", data: 1 })) as { readonly job_id: string };
+    const pending = cancelled === "condition" ? "may" : "work";
+    const { invocation_id } = await worker.next(
+      (frame) => frame.type === "invokefunction" && frame.function_id === pending,
+    );
+    await call("queue::cancel", { job_id });
+    expect(await worker.next((frame) => frame.type === "cancelinvocation")).toMatchObject({
+      invocation_id,
+      reason: "the job was cancelled",
+    });
+    expect(await call("queue::stats", { queue: "default" })).toMatchObject({ active: 0, waiting: 0, cancelled: 1 });
+    expect(worker.received.filter((text) => text.includes("invokefunction"))).toEqual([]);
+  });
+
   it("has the job done without running when every condition answers false", async () => {
     const { engine, bind, call, until } = await start();
     const worker = await engine.connectWorker();

@@ -1,6 +1,6 @@
 import { backoffMs, CallError } from "@svc-runtime/protocol";
 import { DeliveryAttempt, type DeliveryFailure, UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
-import { withTrigger } from "../../../deliveries/trigger-span.ts";
+import { addTrigger } from "../../../deliveries/trigger-span.ts";
 import type { Delivery, ItemChange, Outbox } from "../../../items/outbox.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
@@ -287,7 +287,7 @@ export class Deliveries {
 
   #startSpan({ kind, scope, key }: ItemChange, { traceparent, baggage }: DeliveryOrigin, attempt: number): ActiveSpan {
     const { binding, telemetry } = this.#parts;
-    const attributes = withTrigger(
+    const attributes = addTrigger(
       { "svc.state.scope": scope, "svc.state.key": key, "svc.state.attempt": attempt },
       "state",
       { type: `state:${kind}`, id: binding.id },
