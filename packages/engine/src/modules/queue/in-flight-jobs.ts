@@ -35,7 +35,7 @@ export interface InFlightParts {
   readonly onDone: () => void;
 }
 
-/** Is told when a job frees its slot and when it ends. */
+/** Called when a job frees its slot and when it ends. */
 export interface SlotListener {
   /** Called before the outcome of a job is sent to the store, because the next job may use its slot from then on. */
   onSlotFreed(job: LeasedJob): void;

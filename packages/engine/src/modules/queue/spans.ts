@@ -2,7 +2,7 @@ import { addTrigger } from "../../deliveries/trigger-span.ts";
 import type { SpanStart } from "../../kernel/telemetry-contract.ts";
 import type { LeasedJob } from "./store/job.ts";
 
-/** The trace context of whoever adds jobs. */
+/** The trace context that is stored with jobs. */
 export interface Trace {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
