@@ -28,6 +28,10 @@ export const nodeHelloSchema = z.object({
   state: z.enum(["up", "draining"]),
   load: count.meta({ description: "Calls in flight at the node" }),
   now_ms: z.number().optional().meta({ description: "The node's clock when it sent this" }),
+  clock_state: z
+    .enum(["right", "wrong", "unknown"])
+    .optional()
+    .meta({ description: "What the node knows about its clock. A node with an earlier version does not send it" }),
 });
 export type NodeHello = z.output<typeof nodeHelloSchema>;
 

@@ -160,6 +160,21 @@ describe("equal cron triggers at several engines", () => {
     expect(instants.length).toBeGreaterThanOrEqual(15);
   });
 
+  it("go on at an engine with a wrong clock when no engine with a right one is left", async () => {
+    for (const name of ["b", "c"]) engines.kill(engineOf(name));
+    await startNode("behind", -5_000);
+    await startNode("ahead", 5_000);
+    await bind(["a", "behind", "ahead"], { expression: "* * * * * *", overlap: "allow", misfire: "all" });
+    await engines.cluster.advance(5_000);
+    expect(new Set(calls.map(({ node }) => node))).toEqual(new Set(["a"]));
+    engines.kill(engineOf("a"));
+    await engines.cluster.advance(40_000);
+    const instants = calls.map(({ instant }) => Date.parse(instant)).sort((one, other) => one - other);
+    expect(instants.length).toBeGreaterThanOrEqual(40);
+    for (const [index, instant] of instants.entries())
+      if (index > 0) expect(instant - Number(instants[index - 1])).toBe(1_000);
+  });
+
   it("show that an engine with a wrong clock starts none, and are not changed there", async () => {
     await startNode("apart", 120_000);
     await bind(["apart"], { expression: "* * * * * *" });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type ManualClock, manualClock } from "../../testing/manual-clock.ts";
+import type { ClockState } from "../nodes-contract.ts";
 import { ClockCheck, compareClocks } from "./clock-check.ts";
 
 it.each([
@@ -20,11 +21,13 @@ it.each([
 describe("the state of a node's clock", () => {
   let clock: ManualClock;
   let offsets: readonly number[];
+  let stateOfPeers: ClockState;
   let check: ClockCheck;
   beforeEach(() => {
     clock = manualClock();
     offsets = [];
-    check = new ClockCheck(clock, () => offsets);
+    stateOfPeers = "right";
+    check = new ClockCheck(clock, () => offsets.map((offsetMs) => ({ offsetMs, state: stateOfPeers })));
   });
   /** The states after each of some seconds in which the clocks of the others have these offsets. */
   const during = (seconds: number, ...of: readonly number[]): readonly string[] => {
@@ -39,7 +42,7 @@ describe("the state of a node's clock", () => {
     expect(check.look()).toBe("unknown");
     expect(during(1, 0)).toEqual(["right"]);
     for (const alone of [[], [-600_000]]) {
-      check = new ClockCheck(clock, () => offsets);
+      check = new ClockCheck(clock, () => offsets.map((offsetMs) => ({ offsetMs, state: stateOfPeers })));
       expect(during(3, ...alone)).toEqual(["unknown", "unknown", "right"]);
     }
   });
@@ -47,7 +50,7 @@ describe("the state of a node's clock", () => {
   it("is not known when it begins to differ, and wrong after 3 s", () => {
     expect(during(1, 0, 0)).toEqual(["right"]);
     expect(during(4, -600_000, -600_000)).toEqual(["unknown", "unknown", "unknown", "wrong"]);
-    check = new ClockCheck(clock, () => offsets);
+    check = new ClockCheck(clock, () => offsets.map((offsetMs) => ({ offsetMs, state: stateOfPeers })));
     expect(during(4, -600_000, -600_000)).toEqual(["unknown", "unknown", "unknown", "wrong"]);
   });
 
@@ -59,7 +62,7 @@ describe("the state of a node's clock", () => {
 
   it("stays wrong while others are away, until most have agreed for 3 s", () => {
     during(5, -600_000, -600_000);
-    expect(during(5, -600_000)).toEqual(new Array(5).fill("wrong"));
+    expect(during(20, -600_000)).toEqual(new Array(20).fill("wrong"));
     expect(during(5)).toEqual(new Array(5).fill("wrong"));
     expect(during(5, -600_000, 0)).toEqual(["wrong", "wrong", "wrong", "right", "right"]);
     expect(during(5, 600_000)).toEqual(new Array(5).fill("right"));
@@ -68,6 +71,27 @@ describe("the state of a node's clock", () => {
   it("stays unknown if it began to differ and most others are away then", () => {
     during(1, 0, 0);
     during(1, -600_000, -600_000);
-    expect(during(5, -600_000)).toEqual(new Array(5).fill("unknown"));
+    expect(during(20, -600_000)).toEqual(new Array(20).fill("unknown"));
+  });
+
+  it.each<[ClockState, readonly number[]]>([
+    ["wrong", []],
+    ["wrong", [-600_000]],
+    ["unknown", [-600_000]],
+  ])("is right when no clock that is left has been right for 10 s (%s, %j)", (state, left) => {
+    during(5, -600_000, -600_000);
+    stateOfPeers = state;
+    expect(during(10, ...left)).toEqual(new Array(10).fill("wrong"));
+    expect(during(3, ...left)).toEqual(["right", "right", "right"]);
+    check = new ClockCheck(clock, () => offsets.map((offsetMs) => ({ offsetMs, state: stateOfPeers })));
+    during(1, 0, 0);
+    during(1, -600_000, -600_000);
+    expect(during(11, ...left)).toEqual([...new Array(10).fill("unknown"), "right"]);
+  });
+
+  it("stays wrong while most clocks contradict it, also if none of them is right", () => {
+    stateOfPeers = "wrong";
+    during(5, -600_000, -600_000);
+    expect(during(20, -600_000, -600_000)).toEqual(new Array(20).fill("wrong"));
   });
 });

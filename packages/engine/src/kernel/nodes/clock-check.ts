@@ -7,6 +7,11 @@ import type { ClockState } from "../nodes-contract.ts";
  * late makes a right clock look wrong, until the next message of that peer arrives.
  */
 const CONFIRM_MS = 3_000;
+/**
+ * How long no peer may have a right clock until this node treats its own as right, although it is wrong or not known, in
+ * milliseconds. Longer than a restart of the peers takes.
+ */
+const REPLACE_MS = 10_000;
 /** How long this node waits at its start for most of the clocks to agree with its own, in milliseconds. */
 const START_MS = 3_000;
 
@@ -28,31 +33,46 @@ export function compareClocks(offsets: readonly number[]): "right" | "wrong" | "
   return isWrong ? "wrong" : "open";
 }
 
+/** The clock of a peer. */
+export interface PeerClock {
+  /** How far it is ahead of this node's clock, in milliseconds. Undefined if the peer does not send its time. */
+  readonly offsetMs: number | undefined;
+  /** What the peer knows about it. */
+  readonly state: ClockState;
+}
+
 /**
  * Decides from the clocks of the peers whether this node's clock is right. While the comparison is open, e.g. because
- * another node is away, the last verdict remains.
+ * another node is away, the last verdict remains as long as a peer has a right clock. So there is always a node that
+ * acts by its clock, also if only nodes with wrong clocks are left.
  */
 export class ClockCheck {
   readonly #clock: Clock;
-  readonly #offsets: () => readonly number[];
+  readonly #peers: () => readonly PeerClock[];
   readonly #startedAt: number;
   #verdict: "right" | "wrong" | undefined;
   /** Since when the comparison contradicts the verdict, on the monotonic clock. */
   #contradictedAt: number | undefined;
+  /** Since when the comparison is open and no peer has a right clock, on the monotonic clock. */
+  #noneRightAt: number | undefined;
 
-  constructor(clock: Clock, offsets: () => readonly number[]) {
+  constructor(clock: Clock, peers: () => readonly PeerClock[]) {
     this.#clock = clock;
-    this.#offsets = offsets;
+    this.#peers = peers;
     this.#startedAt = clock.monotonic();
   }
 
   /** Compares the clocks. Call it regularly, because the state depends on earlier comparisons. */
   look(): ClockState {
     const now = this.#clock.monotonic();
-    const compared = compareClocks(this.#offsets());
+    const peers = this.#peers();
+    const compared = compareClocks(peers.flatMap(({ offsetMs }) => offsetMs ?? []));
+    if (compared !== "open" || peers.some(({ state }) => state === "right")) this.#noneRightAt = undefined;
+    else this.#noneRightAt ??= now;
     if (compared === "open") {
       const isStarting = now - this.#startedAt < START_MS;
       if (!isStarting && this.#contradictedAt === undefined) this.#verdict ??= "right";
+      if (this.#noneRightAt !== undefined && now - this.#noneRightAt >= REPLACE_MS) this.#become("right");
     } else if (compared === this.#verdict || (compared === "right" && this.#verdict === undefined)) {
       this.#become(compared);
     } else {

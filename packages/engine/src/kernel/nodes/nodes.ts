@@ -143,10 +143,14 @@ export class Nodes implements PeerListener {
       throttledLog: ports.throttledLog,
       listener: this,
       load: () => Math.max(0, ports.router.counts.inFlight - this.#callsElsewhere()),
+      clockState: () => this.#clockCheck.look(),
       defer,
     });
     this.#clockCheck = new ClockCheck(ports.clock, () =>
-      [...this.#table.up()].map(({ clockOffsetMs }) => clockOffsetMs).filter((offsetMs) => offsetMs !== undefined),
+      [...this.#table.up()].map(({ clockOffsetMs, hello }) => ({
+        offsetMs: clockOffsetMs,
+        state: hello?.clock_state ?? "right",
+      })),
     );
     this.questions = new AskNodes({
       clock: ports.clock,

@@ -40,6 +40,7 @@ class TestNode {
       throttledLog: new ThrottledLog(net.clock),
       defer: net.defer,
       load,
+      clockState: () => "right",
       listener: {
         onOpened: (peer) => this.onOpened(peer),
         onUp: ({ name: peer }) => this.events.push(`${peer} up`),

@@ -9,6 +9,7 @@ import {
 } from "@svc-runtime/protocol/nodes";
 import { type Clock, every } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import type { ClockState } from "../nodes-contract.ts";
 import type { Undo } from "../scope.ts";
 import type { ThrottledLog } from "../throttled-log.ts";
 import type { NodeLink } from "./node-link.ts";
@@ -76,6 +77,8 @@ export interface PeerTableOptions {
   readonly listener: PeerListener;
   /** Calls in flight at this node. */
   readonly load: () => number;
+  /** What this node knows about its clock. */
+  readonly clockState: () => ClockState;
   /** Runs an action after the present tick, so that all frames of a tick are sent together. Default `setImmediate`. */
   readonly defer?: ((action: () => void) => void) | undefined;
 }
@@ -136,7 +139,7 @@ export class PeerTable {
   }
 
   #hello(): NodeHello {
-    const { self, load, clock } = this.#options;
+    const { self, load, clock, clockState } = this.#options;
     return {
       run: self.run,
       node: self.node,
@@ -146,6 +149,7 @@ export class PeerTable {
       state: this.#state,
       load: load(),
       now_ms: clock.now(),
+      clock_state: clockState(),
     };
   }
 
