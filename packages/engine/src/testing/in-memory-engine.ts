@@ -76,6 +76,7 @@ export interface InMemoryEngineOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
   readonly limits?: Partial<WorkerLimits>;
+  /** Folder of the modules' data. Default: stores are in memory, and an empty folder is for other files. */
   readonly dataDir?: string;
   /** See `ModuleContext.production`. Default false. */
   readonly production?: boolean;
@@ -84,7 +85,7 @@ export interface InMemoryEngineOptions {
   readonly formats?: FormatChecks;
   /** Makes the engine a node of a cluster. */
   readonly cluster?: NodeOptions;
-  /** Returns what opens the stores of the run. Default: `openStore`. */
+  /** Returns what opens the stores of the run. Default: `openStore`, with a file only if `dataDir` is given. */
   readonly openStoreOf?: (run: string) => OpenStore;
 }
 
@@ -123,7 +124,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       reportReadiness: () => () => {},
     },
     dataDir,
-    openStore: options.openStoreOf?.(kernel.identity.instanceId) ?? openStore,
+    openStore: options.openStoreOf?.(kernel.identity.instanceId) ?? openStoreIn(options.dataDir),
     production: () => options.production ?? false,
   });
   kernel.directory.setModuleHost(host);
@@ -194,6 +195,11 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     throw new Error(problems.join("\n"));
   }
   return engine;
+}
+
+/** A store in memory takes a tenth of the time that a file and its thread take to open. */
+function openStoreIn(dataDir: string | undefined): OpenStore {
+  return dataDir === undefined ? (options) => openStore({ ...options, file: undefined }) : openStore;
 }
 
 async function connectWorker(
