@@ -9,7 +9,9 @@ type Name =
   | "renewed.key"
   | "client.pem"
   | "client.key"
-  | "other.key";
+  | "other.key"
+  | "address.pem"
+  | "address.key";
 
 /** Absolute path of a certificate or key for tests. */
 export function certificateFile(name: Name): string {

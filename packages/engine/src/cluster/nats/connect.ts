@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import {
   AuthorizationError,
   type ConnectionOptions,
@@ -150,9 +152,23 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
             ...(tls.ca === undefined ? {} : { ca: readPem("tls.ca", tls.ca).toString() }),
             ...(tls.cert === undefined ? {} : { cert: readPem("tls.cert", tls.cert).toString() }),
             ...(tls.key === undefined ? {} : { key: readPem("tls.key", tls.key).toString() }),
+            ...{ checkServerIdentity: checkNameOrAddress },
           },
         }),
   };
+}
+
+/**
+ * Verifies that a certificate is the server's. The NATS client gives Node.js no name for a server whose address is an IP
+ * address, and Node.js then expects a certificate for `localhost`. Node.js calls it as a method of the TLS options.
+ */
+function checkNameOrAddress(
+  this: { readonly servername?: string; readonly socket?: Socket },
+  name: string,
+  certificate: PeerCertificate,
+): Error | undefined {
+  const host = this.servername || this.socket?.remoteAddress;
+  return checkServerIdentity(host ?? name, certificate);
 }
 
 function readPem(key: string, file: string): Buffer {

@@ -428,3 +428,25 @@ it("an engine uses a server with TLS by its NKey, and another key is refused", a
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+it("a server is named by its IP address, for which alone its certificate is", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-nats-tls-"));
+  const port = await freePort();
+  const [cert, key] = [certificateFile("address.pem"), certificateFile("address.key")];
+  const [config = ""] = serverConfigs({
+    ...{ cluster: CLUSTER, folder, servers: [{ host: "127.0.0.1", port }], tls: { cert, key, ca: cert } },
+  });
+  const server = await startNatsServer({ folder, name: "tls", port, config });
+  const connectTo = (host: string): Promise<NatsClient> =>
+    connectNats({
+      settings: { servers: [`nats://${host}:${port}`], replicas: 1, tls: { ca: cert } },
+      ...{ cluster: CLUSTER, node: "a", logger: silentLogger, startWaitMs: 0 },
+    });
+  try {
+    await (await connectTo("127.0.0.1")).close();
+    await expect(connectTo("localhost")).rejects.toThrow("does not match certificate's altnames: Host: localhost");
+  } finally {
+    await server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
