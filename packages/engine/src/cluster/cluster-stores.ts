@@ -89,6 +89,11 @@ export class ClusterStores<SharedLog extends Log> {
     ];
   }
 
+  /** True if the log of a store does not answer. */
+  get isStalled(): boolean {
+    return [...this.#stores.keys()].some((store) => store.isStalled);
+  }
+
   /** Opens a store of an engine's run. The store is a replica of a log. */
   async open<Procedures extends ProcedureTable>(
     engineRun: string,

@@ -16,11 +16,11 @@ import { NatsLog } from "./nats/nats-log.ts";
 import { NatsSeeds } from "./nats/nats-seeds.ts";
 import { nodeIdOf } from "./node-id.ts";
 
-/** Interval at which workers are asked to leave while this engine has no server, in milliseconds. */
+/** Interval at which workers are asked to leave while nothing can be written here, in milliseconds. */
 const ASK_TO_LEAVE_EVERY_MS = 1_000;
 /**
  * Time within which the workers shall finish their calls in flight then, in milliseconds. It is long, because calls
- * between workers of this engine still work, and leaving does not help if no engine has a server.
+ * between workers of this engine still work, and leaving does not help if no engine can write.
  */
 const LEAVE_WITHIN_MS = 60_000;
 
@@ -108,7 +108,9 @@ export class Cluster {
     this.#nodes = nodes;
     nodes.start();
     this.#stopAsking = every(clock, ASK_TO_LEAVE_EVERY_MS, () => {
-      if (this.#client.downForMs() >= DOWN_MS) nodes.drain.askAllToLeave(LEAVE_WITHIN_MS);
+      // An engine may be connected to a server that is cut off from the majority, e.g. together with it.
+      const isCutOff = this.#client.downForMs() >= DOWN_MS || this.#stores.isStalled;
+      if (isCutOff) nodes.drain.askAllToLeave(LEAVE_WITHIN_MS);
     });
     this.#stopVoting = new Expulsion({
       presence: nodes,

@@ -15,7 +15,7 @@ import type { FormatChecks } from "../kernel/format-check.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
-import type { NodeOptions } from "../kernel/nodes/nodes.ts";
+import type { NodeOptions, Nodes } from "../kernel/nodes/nodes.ts";
 import type { OpenStore } from "../kernel/store-contract.ts";
 import type { WorkerLimits } from "../kernel/worker-limits.ts";
 import { openStore } from "../store/open-store.ts";
@@ -85,6 +85,8 @@ export interface InMemoryEngineOptions {
   readonly formats?: FormatChecks;
   /** Makes the engine a node of a cluster. */
   readonly cluster?: NodeOptions;
+  /** Starts the exchange of messages with the other nodes. Default: `nodes.start()`. */
+  readonly startNodes?: (nodes: Nodes) => void;
   /** Returns what opens the stores of the run. Default: `openStore`, with a file only if `dataDir` is given. */
   readonly openStoreOf?: (run: string) => OpenStore;
 }
@@ -184,7 +186,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       server.close();
     },
   };
-  kernel.nodes?.start();
+  if (kernel.nodes !== undefined) (options.startNodes ?? ((nodes) => nodes.start()))(kernel.nodes);
   const problems = await host.apply(
     modules
       .filter(({ name }) => options.config === undefined || Object.hasOwn(options.config, name))

@@ -17,6 +17,8 @@ import type { LedgerProcedures } from "../../store/testing/ledger-procedures.ts"
 import { logSuite } from "../../store/testing/log-suite.ts";
 import { seedsSuite } from "../../store/testing/seeds-suite.ts";
 import { certificateFile } from "../../testing/certificates.ts";
+import { inMemoryEngine } from "../../testing/in-memory-engine.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
 import { Cluster, type ClusterReport } from "../cluster.ts";
 import { checkServer, durabilityOf } from "./check-server.ts";
 import { connectNats, type NatsClient } from "./connect.ts";
@@ -448,5 +450,50 @@ it("a server is named by its IP address, for which alone its certificate is", as
   } finally {
     await server.kill();
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+it("workers are asked to go to another engine when the engine's server has lost the majority", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "svc-nats-majority-"));
+  const clock = manualClock();
+  const cluster = await Cluster.connect({
+    settings: {
+      ...{ name: CLUSTER, node: "a", snapshotAfter: 2 ** 30 },
+      nats: { servers: servers.urls.slice(0, 1), replicas: 3 },
+    },
+    ...{ dataDir, clock, logger: silentLogger, onStoreEnded: () => {} },
+  });
+  const store = await cluster.openStoreOf("run")<LedgerProcedures>({
+    ...{ file: undefined, procedures: ledger, shared: "log17", timeoutClock: clock },
+  });
+  const engine = await inMemoryEngine({
+    ...{ clock, dataDir, cluster: cluster.nodeOptions },
+    startNodes: (nodes) => cluster.start(nodes),
+  });
+  const worker = await engine.connectWorker({ kind: "worker" });
+  let isAsked = false;
+  const asked = worker
+    .next(({ type }) => type === "draining")
+    .then(() => {
+      isAsked = true;
+    });
+  const others = servers.servers.slice(1);
+  for (const server of others) server.process.kill("SIGSTOP");
+  try {
+    const write = store.call("add", "1");
+    await new Promise((resolve) => process.nextTick(resolve));
+    clock.advance(19_000);
+    expect(isAsked).toBe(false);
+    clock.advance(2_000);
+    await expect(write).rejects.toMatchObject({ code: "store_unavailable" });
+    await asked;
+  } finally {
+    for (const server of others) server.process.kill("SIGCONT");
+    const closed = store.close();
+    clock.advance(20_000);
+    await closed;
+    await engine.stop();
+    await cluster.stop();
+    rmSync(dataDir, { recursive: true, force: true });
   }
 });

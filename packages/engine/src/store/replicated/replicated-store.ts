@@ -238,7 +238,12 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   }
 
   problem(): string | undefined {
-    return this.#end?.reason ?? this.#inbox.problem ?? (this.#own.isStalled ? "the log does not answer" : undefined);
+    return this.#end?.reason ?? this.#inbox.problem ?? (this.isStalled ? "the log does not answer" : undefined);
+  }
+
+  /** True if an entry has waited for the log longer than a request may. Further requests are refused. */
+  get isStalled(): boolean {
+    return this.#own.isStalled;
   }
 
   damage(): string | undefined {
