@@ -20,6 +20,7 @@ describe("svc cluster", () => {
     expect(status).toBe(0);
     expect(out).toContain('server_name: "n2"\nlisten: "127.0.0.1:4223"');
     expect(out).toContain("sync_interval: always");
+    expect(out).toContain('ping_interval: "5s"\nping_max: 2');
     expect(out).toContain('routes: ["nats://127.0.0.1:6222", "nats://127.0.0.1:6223", "nats://127.0.0.1:6224"]');
   });
 
