@@ -76,19 +76,19 @@ export async function startEngine(options: {
   /** Path of the Node that runs it. Default: the one that runs the test. */
   readonly node?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Command that runs it elsewhere, e.g. `ip netns exec NAME`. */
+  readonly command?: readonly string[];
 }): Promise<EngineProcess> {
   const { bridge, http, realtime } = options.ports;
   const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(
-    options.node ?? process.execPath,
-    [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags],
-    {
-      cwd: options.cwd,
-      env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const node = [...(options.command ?? []), options.node ?? process.execPath];
+  const [program = "", ...args] = [...node, options.program ?? svcBin, "--config", options.config ?? "config.yaml"];
+  const child = spawn(program, [...args, "--log", "json", ...flags], {
+    cwd: options.cwd,
+    env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   const watchers = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,6 @@
 export { restrictedPrincipal } from "../access/principal.ts";
 export {
+  type Machine,
   type NatsServer,
   type NatsServers,
   natsProgram,

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,9 +8,20 @@ import { freePort } from "@svc-runtime/protocol/testing";
 import { type ServerConfigOptions, serverConfig } from "../server-config.ts";
 
 const START_TIMEOUT_MS = 30_000;
-const RETRY_MS = 50;
+/** What a server logs when it accepts clients. */
+const READY = "Server is ready";
 
-/** A NATS server on loopback, with a folder of its own. */
+/** Where a server or an engine runs. */
+export interface Machine {
+  /** Address at which the others reach it. */
+  readonly address: string;
+  /** Command that runs a program on the machine, e.g. `ip netns exec NAME`. Empty for this machine. */
+  readonly command: readonly string[];
+}
+
+const THIS_MACHINE: Machine = { address: "127.0.0.1", command: [] };
+
+/** A NATS server with a folder of its own. */
 export interface NatsServer {
   readonly port: number;
   readonly url: string;
@@ -35,26 +45,31 @@ export async function startNatsServers(
   count: number,
   {
     storeFolder,
+    machines = [],
     ...options
   }: Partial<ServerConfigOptions> & {
     /** Where each server stores its streams, in a folder with its name. Default: a folder that `stop` removes. */
     readonly storeFolder?: string;
+    /** Machine of each server. Default: this one, on loopback. */
+    readonly machines?: readonly Machine[];
   } = {},
 ): Promise<NatsServers> {
   const folder = mkdtempSync(join(tmpdir(), "svc-nats-"));
   const ports = await Promise.all(Array.from({ length: 2 * count }, () => freePort()));
-  const routePorts = ports.slice(count);
-  const routes = routePorts.map((port) => `nats://127.0.0.1:${port}`);
+  const machineAt = (at: number): Machine => machines[at] ?? THIS_MACHINE;
+  const routeAddresses = ports.slice(count).map((port, at) => `${machineAt(at).address}:${port}`);
+  const routes = routeAddresses.map((address) => `nats://${address}`);
   const servers = await Promise.all(
     ports.slice(0, count).map((port, at) => {
       const name = `n${at + 1}`;
+      const machine = machineAt(at);
       const config = serverConfig({
-        ...{ cluster, name, routes, listen: `127.0.0.1:${port}` },
+        ...{ cluster, name, routes, listen: `${machine.address}:${port}` },
         storeDir: join(storeFolder ?? folder, name),
-        clusterListen: `127.0.0.1:${routePorts[at]}`,
+        clusterListen: routeAddresses[at] as string,
         ...options,
       });
-      return startNatsServer({ folder, name, port, config });
+      return startNatsServer({ folder, name, port, config, machine });
     }),
   );
   return {
@@ -73,27 +88,34 @@ export async function startNatsServer(options: {
   readonly name: string;
   readonly port: number;
   readonly config: string;
+  /** Default: this machine, on loopback. */
+  readonly machine?: Machine;
 }): Promise<NatsServer> {
-  const { folder, name, port, config } = options;
+  const { folder, name, port, config, machine = THIS_MACHINE } = options;
   const file = join(folder, `${name}.conf`);
   writeFileSync(file, config);
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(natsProgram(), ["-c", file], { stdio: ["ignore", "ignore", "pipe"] });
+    const [program = "", ...args] = [...machine.command, natsProgram(), "-c", file];
+    const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
     let output = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      if (output.length < 20_000) output += chunk.toString();
-    });
-    const ended = once(child, "exit").then(() => {
-      throw new Error(`nats-server ended at its start: ${output}`);
-    });
-    ended.catch(() => undefined);
-    await Promise.race([ended, accepts(port)]);
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve, reject) => {
+      const fail = (how: string): void => reject(new Error(`nats-server ${how}: ${output}`));
+      child.stderr.on("data", (chunk: Buffer) => {
+        if (output.includes(READY)) return;
+        output += chunk.toString();
+        if (output.includes(READY)) resolve();
+      });
+      child.once("error", reject);
+      child.once("exit", () => fail("ended at its start"));
+      timer = setTimeout(() => fail(`is not ready after ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS);
+    }).finally(() => clearTimeout(timer));
     return child;
   };
   let running = await start();
   return {
     port,
-    url: `nats://127.0.0.1:${port}`,
+    url: `nats://${machine.address}:${port}`,
     get process() {
       return running;
     },
@@ -118,19 +140,4 @@ export function natsProgram(): string {
     if (existsSync(file)) return readFileSync(file, "utf8").trim();
   }
   throw new Error("there is no NATS server for tests: run `node scripts/nats-server.mjs`");
-}
-
-async function accepts(port: number): Promise<void> {
-  const endsAt = performance.now() + START_TIMEOUT_MS;
-  for (;;) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, "127.0.0.1", () => resolve(true));
-      socket.on("error", () => resolve(false));
-      socket.once("close", () => resolve(false));
-      socket.once("connect", () => socket.destroy());
-    });
-    if (isOpen) return;
-    if (performance.now() >= endsAt) throw new Error(`nats-server does not listen on port ${port}`);
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-  }
 }
