@@ -1,17 +1,17 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
 // reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, kills, stops and
-// power cuts of a cluster of processes, histories of its state during 50 faults, kills of the commands that begin one with
-// data, kills during its snapshots, slow disks and wrong clocks in one, the seeding of an engine without data, its upgrade
-// (SVC_UPGRADE_FROM=folder begins with the version that is installed, built and bundled there), and an hour of steady load,
-// on both SQLite drivers. Takes about four and a half hours.
+// power cuts of a cluster of processes, partitions of one whose machines are network namespaces, histories of its state
+// during 50 faults, kills of the commands that begin one with data, kills during its snapshots, slow disks and wrong
+// clocks in one, the seeding of an engine without data, its upgrade (SVC_UPGRADE_FROM=folder begins with the version that
+// is installed, built and bundled there), and an hour of steady load, on both SQLite drivers. Takes about five hours.
 // `--short` runs everything in some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects
 // tests. Needs root and Linux, because it mounts its own disks to break them, so it is not part of `npm test`. Always
-// removes its mounts and loop devices. SVC_SEED=n repeats a run.
+// removes its mounts, loop devices and network namespaces. SVC_SEED=n repeats a run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { installNatsServer } from "./nats-server.mjs";
 import { build, bundleCli, checkTools, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
@@ -19,7 +19,7 @@ import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunn
 /** Pinned, so that runs are comparable. */
 const NODE_22 = "22.23.3";
 const [BEGIN, END] = ["<!-- figures of npm run faults: begin -->", "<!-- figures of npm run faults: end -->"];
-const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc", "go"];
+const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc", "go", "ip", "openssl"];
 /** Limits of writes per second by device, which slow disks have. */
 const WRITE_LIMITS = "/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device";
 process.exitCode = await main();
@@ -55,7 +55,7 @@ function checkMachine() {
   const missing = TOOLS.filter((tool) => spawnSync("which", [tool]).status !== 0);
   if (missing.length > 0) {
     throw new StepFailure(`these tools are missing: ${missing.join(", ")}`, {
-      fix: "install them, on Debian: apt-get install mount e2fsprogs coreutils gcc libc6-dev golang-go",
+      fix: "install them, on Debian: apt-get install mount e2fsprogs coreutils gcc libc6-dev golang-go iproute2 openssl",
     });
   }
 }
@@ -146,5 +146,9 @@ function cleanUp(folder) {
     const [device, file = ""] = line.trim().split(/\s+/, 2);
     if (file.startsWith(`${folder}/`)) spawnSync("losetup", ["-d", device], { stdio: "inherit" });
   }
+  // A namespace is named after the folder.
+  const namespaces = spawnSync("ip", ["netns", "list"], { encoding: "utf8" }).stdout ?? "";
+  for (const [name = ""] of namespaces.split("\n").map((line) => line.split(" ")))
+    if (name.startsWith(`${basename(folder)}-`)) spawnSync("ip", ["netns", "del", name], { stdio: "inherit" });
   rmSync(folder, { recursive: true, force: true });
 }

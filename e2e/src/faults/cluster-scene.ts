@@ -1,10 +1,12 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type NatsServer, type NatsServers, startNatsServers } from "@svc-runtime/engine/testing";
+import { type Machine, type NatsServer, type NatsServers, startNatsServers } from "@svc-runtime/engine/testing";
 import type { NodeListing } from "@svc-runtime/protocol/listings";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { type EngineProcess, type Ports, startEngine, svc } from "../support/cli.ts";
 import { eventually } from "../support/processes.ts";
+import { makeCertificate } from "./certificates.ts";
+import type { Machines } from "./machines.ts";
 
 export const NODES = ["a", "b", "c"] as const;
 export type NodeName = (typeof NODES)[number];
@@ -22,10 +24,11 @@ interface Node {
   readonly project: string;
   readonly dataDir: string;
   readonly ports: Ports;
+  readonly machine: Machine | undefined;
   engine: EngineProcess;
 }
 
-/** Three NATS servers and three engines, each a process of its own, on loopback. */
+/** Three NATS servers and three engines, each a process of its own, on loopback or on machines. */
 export class ClusterScene {
   readonly servers: NatsServers;
   readonly #nodes = new Map<NodeName, Node>();
@@ -55,14 +58,27 @@ export class ClusterScene {
     readonly program?: string;
     /** Growth of a log after which a snapshot is taken, in bytes. Default: the engine's. */
     readonly snapshotAfter?: number;
+    /** Where they run: each has an engine and a server. Default: all on loopback. */
+    readonly machines?: Machines;
   }): Promise<ClusterScene> {
-    const { folder, data = join(folder, "data"), natsOf, program, snapshotAfter } = options;
-    const servers = await startNatsServers(CLUSTER, NODES.length, { storeFolder: join(data, "nats") });
+    const { folder, data = join(folder, "data"), natsOf, program, snapshotAfter, machines } = options;
+    const remote = machines && {
+      machines: machines.all,
+      tls: makeCertificate(
+        folder,
+        machines.all.map(({ address }) => address),
+      ),
+    };
+    const servers = await startNatsServers(CLUSTER, NODES.length, { storeFolder: join(data, "nats"), ...remote });
     const scene = new ClusterScene(servers);
     scene.#program = program;
     const add = async (name: NodeName): Promise<void> => {
-      const nats = (await natsOf?.(name, servers.servers)) ?? servers.urls;
-      await scene.#add(name, { project: join(folder, name), dataDir: join(data, name), nats, snapshotAfter });
+      const urls = (await natsOf?.(name, servers.servers)) ?? servers.urls;
+      const tls = remote === undefined ? "" : `, tls: {ca: ${remote.tls.ca}}`;
+      const nats = `{servers: [${urls.join(", ")}], replicas: ${NODES.length}${tls}}`;
+      const [project, ports, machine] = [join(folder, name), await freePorts(), remote?.machines[NODES.indexOf(name)]];
+      if (machine !== undefined) await machines?.forward(machine, [ports.bridge, ports.http]);
+      await scene.#add(name, { project, dataDir: join(data, name), ports, machine }, { nats, snapshotAfter });
     };
     try {
       await Promise.all(NODES.map(add));
@@ -76,44 +92,40 @@ export class ClusterScene {
 
   async #add(
     name: NodeName,
-    {
-      project,
-      dataDir,
-      nats,
-      snapshotAfter,
-    }: {
-      readonly project: string;
-      readonly dataDir: string;
-      readonly nats: readonly string[];
-      readonly snapshotAfter: number | undefined;
-    },
+    node: Omit<Node, "engine">,
+    { nats, snapshotAfter }: { readonly nats: string; readonly snapshotAfter: number | undefined },
   ): Promise<void> {
+    const { project, dataDir } = node;
     mkdirSync(project);
     const threshold = snapshotAfter === undefined ? "" : `, snapshot_after: ${snapshotAfter}`;
     writeFileSync(
       join(project, "config.yaml"),
       `engine:
   data_dir: ${dataDir}
-  cluster: {name: ${CLUSTER}, node: ${name}${threshold}, nats: {servers: [${nats.join(", ")}]}}
+  cluster: {name: ${CLUSTER}, node: ${name}${threshold}, nats: ${nats}}
 workers:
   - name: svc-state
   - name: svc-cron
   - {name: svc-queue, config: {queue_configs: {load: {concurrency: 8, max_attempts: 50, backoff_ms: 20}}}}
 `,
     );
-    const ports = await freePorts();
-    this.#nodes.set(name, { project, dataDir, ports, engine: await this.#started(name, project, ports) });
+    this.#nodes.set(name, { ...node, engine: await this.#started(name, node) });
   }
 
-  async #started(name: NodeName, cwd: string, ports: Ports, withinMs = START_MS): Promise<EngineProcess> {
+  async #started(
+    name: NodeName,
+    { project, ports, machine }: Omit<Node, "engine">,
+    withinMs = START_MS,
+  ): Promise<EngineProcess> {
     const from = performance.now();
     const engine = await within(
       withinMs,
       `the start of engine ${name}`,
       startEngine({
-        cwd,
+        cwd: project,
         ports,
         env: this.#env.get(name) ?? {},
+        command: machine?.command ?? [],
         ...(this.#program === undefined ? {} : { program: this.#program }),
       }),
     );
@@ -165,7 +177,7 @@ workers:
     const node = this.node(name);
     await node.engine.exited;
     appendFileSync(join(node.project, "former-runs.log"), node.engine.output());
-    node.engine = await this.#started(name, node.project, node.ports, withinMs);
+    node.engine = await this.#started(name, node, withinMs);
   }
 
   async killServer(at: number): Promise<void> {
