@@ -196,7 +196,7 @@ describe("npm run check:commits", () => {
       env: environment(repository),
       stdio: "ignore",
     });
-    await expect.poll(() => existsSync(marker), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(marker)).toBe(true);
     child.kill("SIGINT");
     expect(await once(child, "close")).toEqual([130, null]);
     await expectNothingLeft(repository);

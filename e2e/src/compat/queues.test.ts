@@ -90,7 +90,7 @@ describe.each(publishedClients)("queues for $name", (client) => {
       ((await call("engine::queue::dlq_messages", { topic: "mail" })) as readonly Letter[]).filter(
         (letter) => letter.id === messageReceiptId,
       );
-    await expect.poll(letters, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(letters).toHaveLength(1);
     expect(await letters()).toEqual([
       {
         id: messageReceiptId,

@@ -163,7 +163,7 @@ it("restores the focus after a dialog, and confirms each deletion again", async 
   const { page } = await open("?section=storage");
   await live(page);
   const button = page.getByRole("button", { name: "Delete all traces" });
-  await expect.poll(() => button.isEnabled(), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => button.isEnabled()).toBe(true);
   await button.focus();
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").getByRole("textbox").fill("traces");

@@ -51,7 +51,7 @@ it("moves in the list of each page with j and k, without a click", async () => {
       await grid.locator('[role="row"][aria-selected]').first().waitFor();
       await page.evaluate("document.activeElement?.blur()");
       await page.keyboard.press("j");
-      await expect.poll(() => grid.locator('[aria-selected="true"]').count(), { timeout: 5_000 }).toBe(1);
+      await expect.poll(() => grid.locator('[aria-selected="true"]').count()).toBe(1);
     },
   );
 });

@@ -159,7 +159,7 @@ it("svc state stores, shows, lists, and asks before it deletes a prefix", async 
 
 it("svc queue shows dead-letter jobs, redrives them, and purges a queue after confirmation", async () => {
   await shown("svc trigger orders::fail order=7 --enqueue default");
-  await expect.poll(() => shown("svc queue list"), { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 /m);
+  await expect.poll(() => shown("svc queue list")).toMatch(/^default +0 +0 +0 +1 /m);
   expect(await shown("svc queue peek default --state dead")).toMatch(/orders::fail +1\/1 .*no stock +\{"order":7\}$/m);
   expect(await shown("svc queue redrive default")).toContain("Moved 1 dead-letter job back to default");
   await worker.call({

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
+import { eventually } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/terminal.ts";
 
 /** Does what pip does in a tenth of the time. */
@@ -105,7 +106,14 @@ describe("in the project", () => {
       text: expect.stringContaining('{"text":"Hello Ada","times":1}') as string,
     });
 
-    const { status, text } = await terminal.execute("svc doctor", INSTALL);
+    let shown = await terminal.execute("svc doctor", INSTALL);
+    const isOnTime = async (): Promise<boolean> => {
+      if (!shown.text.includes("event loop lag")) return true;
+      shown = await terminal.execute("svc doctor", INSTALL);
+      return false;
+    };
+    await eventually("the engine was not delayed by other load for 10 s", isOnTime, 200_000);
+    const { status, text } = shown;
     expect({ status, text }).toMatchObject({
       status: 0,
       text: expect.stringMatching(/^ok +worker greeter +ready/m) as string,

@@ -40,7 +40,7 @@ async function leaksOf(secret: string, config: unknown): Promise<readonly string
 }
 
 describe("svc config check and explain show no secret", () => {
-  it("at any key of the schema of the engine, a module or a worker", { timeout: 120_000 }, async () => {
+  it("at any key of the schema of the engine, a module or a worker", async () => {
     const forms = selfEvidentForms("").length;
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...configKeys), fc.nat(forms - 1), secrets, async (key, form, secret) => {

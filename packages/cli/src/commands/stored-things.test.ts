@@ -256,7 +256,7 @@ describe("svc queue", () => {
   it("shows job counts of queues and the error of a dead-letter job", async () => {
     await svc("trigger", "orders::fail", "order=9007199254740993", "--enqueue", "default");
     await expect
-      .poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 })
+      .poll(async () => (await svc("queue", "list")).out)
       .toMatch(/^default +0 +0 +0 +1 +0 +standard, concurrency 10$/m);
     const { out } = await svc("queue", "peek", "default", "--state", "dead");
     expect(out).toMatch(
@@ -353,7 +353,7 @@ describe("svc queue", () => {
     system.worker.registerFunction("orders::sign", () => ({ total: 9, api_key: "s3cret" }));
     const id = (await svc("trigger", "orders::sign", "--enqueue", "later")).out.trim();
     await expect
-      .poll(async () => (await svc("queue", "peek", "later", "--state", "done")).out, { timeout: 20_000 })
+      .poll(async () => (await svc("queue", "peek", "later", "--state", "done")).out)
       .toMatch(
         new RegExp(
           `^JOB +FUNCTION +FAILED +ENDED +TOOK +RESULT\\n${id} +orders::sign +0/1 .* ms +\\{"total":9,"api_key":"`,
@@ -373,9 +373,9 @@ describe("svc queue", () => {
     });
     await svc("trigger", "orders::pack", "--enqueue", "later");
     const { shell, ended } = system.started(["queue", "watch", "later"], { outColumns: 160, env: { NO_COLOR: "1" } });
-    await expect.poll(() => shell.written.out, { timeout: 20_000 }).toMatch(/orders::pack .* 40 % 4 of 10 boxes/);
+    await expect.poll(() => shell.written.out).toMatch(/orders::pack .* 40 % 4 of 10 boxes/);
     end();
-    await expect.poll(() => shell.written.out, { timeout: 20_000 }).toMatch(/later +0 +0 +0 +0 +\d+ +standard/);
+    await expect.poll(() => shell.written.out).toMatch(/later +0 +0 +0 +0 +\d+ +standard/);
     shell.stop("SIGINT");
     expect(await ended).toBe(EXIT.done);
     expect(await svc("queue", "watch", "later")).toMatchObject({

@@ -72,7 +72,7 @@ async function offered(shell: ShellName, line: string): Promise<readonly string[
 
 describe.each(SHELLS)("%s", (shell) => {
   // One test for everything without the engine, because each start of `svc` takes half a second under load.
-  it("offers commands, options, choices and files", { timeout: 60_000 }, async () => {
+  it("offers commands, options, choices and files", async () => {
     expect(await offered(shell, "svc tr")).toEqual(expect.arrayContaining(["trigger", "traces", "triggers"]));
     expect(await offered(shell, "svc queue ")).toEqual(expect.arrayContaining(["list", "peek", "redrive", "purge"]));
     expect(await offered(shell, "svc --config x.yaml state se")).toContain("set");
@@ -88,10 +88,10 @@ describe.each(SHELLS)("%s", (shell) => {
     expect(await offered(shell, "svc trigger --timeout-ms ")).toEqual([]);
   });
 
-  it("offers names from the engine without executing them", { timeout: 60_000 }, async () => {
+  it("offers names from the engine without executing them", async () => {
     // Under load names may arrive too late, and nothing is offered.
     const names = (line: string, name: string): Promise<void> =>
-      expect.poll(async () => (await offered(shell, line)).join("\n"), { timeout: 20_000 }).toContain(name);
+      expect.poll(async () => (await offered(shell, line)).join("\n")).toContain(name);
     // Readline replaces only the text after the last colon.
     const add = shell === "bash" ? "add_all" : "math::add_all";
     await names("svc trigger math::add", add);

@@ -108,7 +108,7 @@ it.each([
   [["state", "get", "scope", "key"]],
   [["functions"]],
   [["worker", "add", "svc-state"]],
-])("svc %j sends no token to an imposter on the port in engine.json", { timeout: 20_000 }, async (args) => {
+])("svc %j sends no token to an imposter on the port in engine.json", async (args) => {
   const { url, heads } = await imposter();
   const { status, notes } = await svc(crashed(url).dir, args);
 
@@ -119,7 +119,7 @@ it.each([
   expect(notes).toContain(`--url ${url}`);
 });
 
-it("does not send SVC_TOKEN to an imposter from engine.json", { timeout: 20_000 }, async () => {
+it("does not send SVC_TOKEN to an imposter from engine.json", async () => {
   const { url, heads } = await imposter();
   const { dir } = crashed(url);
   vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
@@ -128,7 +128,7 @@ it("does not send SVC_TOKEN to an imposter from engine.json", { timeout: 20_000 
   expect(heads.join("\n")).not.toContain("token-of-the-variable");
 });
 
-it("sends SVC_TOKEN to an address that the user gave", { timeout: 20_000 }, async () => {
+it("sends SVC_TOKEN to an address that the user gave", async () => {
   const { url, heads } = await imposter();
   vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
 
@@ -137,7 +137,7 @@ it("sends SVC_TOKEN to an address that the user gave", { timeout: 20_000 }, asyn
   expect(heads.join("\n")).not.toContain("engine-proof");
 });
 
-it("svc doctor and svc completion send no token to an imposter", { timeout: 20_000 }, async () => {
+it("svc doctor and svc completion send no token to an imposter", async () => {
   const { url, heads } = await imposter();
   const { dir } = crashed(url);
 
@@ -173,7 +173,7 @@ it.each(["a", "b"])(
   },
 );
 
-it("an older engine without a proof gets no token, and the error asks for a restart", { timeout: 20_000 }, async () => {
+it("an older engine without a proof gets no token, and the error asks for a restart", async () => {
   const { url, heads } = await imposter();
   const { status, notes } = await svc(crashed(url, {}).dir, ["worker", "list"]);
 
@@ -183,7 +183,7 @@ it("an older engine without a proof gets no token, and the error asks for a rest
   expect(notes).toContain("Restart");
 });
 
-it("an imposter cannot forward the proof of the running engine", { timeout: 30_000 }, async () => {
+it("an imposter cannot forward the proof of the running engine", async () => {
   const made = project("workers: []\nengine: {mode: production}\n");
   const engine = await startTestEngine(made);
   undo.push(() => engine.stop());

@@ -71,7 +71,7 @@ describe("a command that is rejected for another reason", () => {
     });
   });
 
-  it("by something that is not an engine reports it", { timeout: 15_000 }, async () => {
+  it("by something that is not an engine reports it", async () => {
     const { status, notes } = await list(await refusing(404, "<html>"));
     expect(status).toBe(EXIT.noEngine);
     expect(notes).toContain("something listens there, but it did not respond like an engine");
@@ -79,7 +79,7 @@ describe("a command that is rejected for another reason", () => {
   });
 });
 
-it("a command goes to the first of several engines that listens", { timeout: 30_000 }, async () => {
+it("a command goes to the first of several engines that listens", async () => {
   const project = testProject();
   try {
     const engine = await startTestEngine(project);

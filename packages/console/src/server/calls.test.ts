@@ -404,7 +404,7 @@ describe("the probes", () => {
   it("report a port where something else listens as refused", async () => {
     const wrong = await testConsole({ ...engine, streamsUrl: engine.httpUrl });
     await expect
-      .poll(async () => (await found(wrong)).map(({ name, status }) => [name, status]), { timeout: 20_000 })
+      .poll(async () => (await found(wrong)).map(({ name, status }) => [name, status]))
       .toEqual([
         ["engine_http", "ok"],
         ["engine_realtime", "refused"],

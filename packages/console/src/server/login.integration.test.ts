@@ -127,7 +127,7 @@ function dial(served: TestConsole, token: string, messages: ServerMessage[] = []
 
 const CALL = { function_id: "engine::info", payload: {} };
 
-describe("a console of an engine in production", { timeout: 30_000 }, () => {
+describe("a console of an engine in production", () => {
   it("gives a local process no token and rejects its requests", async () => {
     const served = await consoleOf();
     const before = served.pageToken;
@@ -320,7 +320,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a console whose engine restarts", { timeout: 60_000 }, () => {
+describe("a console whose engine restarts", () => {
   it("in production instead of development revokes the rights of the page that it served before", async () => {
     const other = await testEngine(undo);
     await other.start(DEVELOPMENT);

@@ -50,7 +50,7 @@ with zipfile.ZipFile(sys.argv[1], "w") as wheel:
 }
 
 describe("an archive of the project that changed without a new version", () => {
-  it("is installed again by npm, which would take the former one from its cache", { timeout: 60_000 }, async () => {
+  it("is installed again by npm, which would take the former one from its cache", async () => {
     const spec = "file:../../sdk/kit-1.0.0.tgz";
     const manifest = `{"name":"w","private":true,"dependencies":{"kit":"${spec}"}}`;
     await writeFile(join(folder, "package.json"), manifest);
@@ -89,7 +89,7 @@ describe("an archive of the project that changed without a new version", () => {
     expect(await readFile(lockFile, "utf8")).toContain('"node_modules/kit"');
   });
 
-  it("is installed again by pip, which would keep the installed one", { timeout: 120_000 }, async () => {
+  it("is installed again by pip, which would keep the installed one", async () => {
     await writeFile(join(folder, "requirements.txt"), "--no-index\n--find-links ../../sdk\nkit==1.0.0\n");
     await writeFile(join(folder, "svc.worker.yaml"), "name: w\nruntime: {kind: python, entry: w.py}\n");
     await packForPython("VALUE = 1");

@@ -280,7 +280,7 @@ describe("an install of another kind", () => {
 describe("a Python install", () => {
   const PYTHON = { "svc.worker.yaml": "name: w\nruntime: {kind: python, entry: w.py}\n", "w.py": "" };
 
-  it("makes the worker's own environment and installs local packages into it", { timeout: 60_000 }, async () => {
+  it("makes the worker's own environment and installs local packages into it", async () => {
     await write({
       ...PYTHON,
       "requirements.txt": "--no-index\n-r more.txt\n",

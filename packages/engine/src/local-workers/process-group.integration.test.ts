@@ -385,7 +385,7 @@ describe("when the engine is killed with -9", () => {
 
     child.kill("SIGKILL");
     await once(child, "exit");
-    await expect.poll(async () => membersOf(group, await listProcesses()), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(async () => membersOf(group, await listProcesses())).toEqual([]);
     for (const name of ["child", "grandchild"]) expect(await identityOf(facts.get(name) ?? 0), name).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("has one holder at a time, however many wait", { timeout: 30_000 }, async () => {
+it("has one holder at a time, however many wait", async () => {
   let holders = 0;
   let most = 0;
   const waiting = Array.from({ length: 50 }, async () => {

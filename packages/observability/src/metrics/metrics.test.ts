@@ -460,7 +460,7 @@ describe("metrics of the engine", () => {
     const body = { resourceMetrics: [{ resource: {}, scopeMetrics: [{ metrics: [...metrics, counter] }] }] };
     worker.sendBinary(Buffer.from(`MTRC${JSON.stringify(body)}`));
     await expect
-      .poll(() => ask("engine::metrics::workers"), { timeout: 10_000 })
+      .poll(() => ask("engine::metrics::workers"))
       .toMatchObject({ workers: [{ rss_bytes: 12_345, cpu_percent: 7, source: "sdk" }] });
     expect(engine.kernel.telemetry.workerMetrics(worker.id)).toMatchObject({
       memory_rss: 12_345,

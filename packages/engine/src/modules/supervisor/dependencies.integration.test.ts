@@ -214,7 +214,7 @@ describe("the stream svc.local_workers", () => {
     await project.statusWith("once", () => take().includes('"it ended with exit code 0"'));
     await project.configure([], []);
     await project.call("worker::list", {});
-    await expect.poll(take, { timeout: 20_000 }).toContain('"type":"delete"');
+    await expect.poll(take).toContain('"type":"delete"');
   });
 });
 

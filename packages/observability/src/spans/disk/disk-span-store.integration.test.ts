@@ -81,7 +81,7 @@ describe("spans on disk", () => {
   it("are written a second after the first of them has ended, or after the time that the caller gives", async () => {
     const clock = manualClock();
     const store = open(freshFile(), { clock });
-    const written = () => expect.poll(() => store.unwritten, { timeout: 20_000 }).toBe(0);
+    const written = () => expect.poll(() => store.unwritten).toBe(0);
     store.ended(sampleSpan({ trace: 1, id: 1 }));
     clock.advance(1_000);
     await written();
@@ -176,9 +176,7 @@ describe("spans on disk", () => {
       store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     // The clock stands still, so only the written bytes trigger a check of the limits.
-    await expect
-      .poll(async () => (await store.stats()).bytes, { timeout: 20_000 })
-      .toBeLessThanOrEqual(limits.maxBytes);
+    await expect.poll(async () => (await store.stats()).bytes).toBeLessThanOrEqual(limits.maxBytes);
     expect(await store.stats()).toMatchObject({ unwritten: 0 });
   });
 

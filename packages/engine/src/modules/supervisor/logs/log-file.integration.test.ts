@@ -130,7 +130,7 @@ describe("a worker's log file", () => {
     await log.close();
   });
 
-  it("leaves the engine room to work while a process writes without end", { timeout: 40_000 }, async () => {
+  it("leaves the engine room to work while a process writes without end", async () => {
     const log = new LogFile({
       file: join(folder, "w.log"),
       clock: systemClock,
