@@ -31,13 +31,13 @@ export interface AskOptions {
  * - `right`: more than half of all clocks agree with this clock, which counts as one of them. A clock also counts as
  *   right if no majority was found in the first 3 s after the start, e.g. because there are two nodes and they differ.
  * - `wrong`: for 3 s, more than half of all clocks were ahead of this clock, or more than half were behind it. The clock
- *   becomes `right` again when more than half of all clocks have agreed with it for 3 s, or when no other node has had a
- *   right clock for 10 s.
+ *   becomes `right` again when more than half of all clocks have agreed with it for 3 s.
  * - `unknown`: this node started less than 3 s ago and no majority agrees with its clock, or a majority contradicted
  *   `right` less than 3 s ago.
  *
- * While no majority is found, e.g. because too few nodes are connected, the state remains as it was as long as another
- * node has a right clock. So it may be `unknown` for longer.
+ * While no majority is found, e.g. because too few nodes are connected, the state remains as it was. So it may be
+ * `unknown` for longer. If no majority has been found and no other node has had a right clock for 10 s, the state is
+ * `right` until a majority is found or such a node is back.
  */
 export type ClockState = "right" | "wrong" | "unknown";
 

@@ -7,10 +7,7 @@ import type { ClockState } from "../nodes-contract.ts";
  * late makes a right clock look wrong, until the next message of that peer arrives.
  */
 const CONFIRM_MS = 3_000;
-/**
- * How long no peer may have a right clock until this node treats its own as right, although it is wrong or not known, in
- * milliseconds. Longer than a restart of the peers takes.
- */
+/** If no peer has had a right clock for this long, this node acts by its own, whatever its verdict. In milliseconds. */
 const REPLACE_MS = 10_000;
 /** How long this node waits at its start for most of the clocks to agree with its own, in milliseconds. */
 const START_MS = 3_000;
@@ -43,8 +40,8 @@ export interface PeerClock {
 
 /**
  * Decides from the clocks of the peers whether this node's clock is right. While the comparison is open, e.g. because
- * another node is away, the last verdict remains as long as a peer has a right clock. So there is always a node that
- * acts by its clock, also if only nodes with wrong clocks are left.
+ * another node is away, the last verdict remains. If only nodes whose clocks are not right are left, they act by their
+ * clocks until another one is back.
  */
 export class ClockCheck {
   readonly #clock: Clock;
@@ -62,7 +59,9 @@ export class ClockCheck {
     this.#startedAt = clock.monotonic();
   }
 
-  /** Compares the clocks. Call it regularly, because the state depends on earlier comparisons. */
+  /**
+   * Compares the clocks, and returns the verdict. Call it regularly, because the verdict depends on earlier comparisons.
+   */
   look(): ClockState {
     const now = this.#clock.monotonic();
     const peers = this.#peers();
@@ -72,7 +71,6 @@ export class ClockCheck {
     if (compared === "open") {
       const isStarting = now - this.#startedAt < START_MS;
       if (!isStarting && this.#contradictedAt === undefined) this.#verdict ??= "right";
-      if (this.#noneRightAt !== undefined && now - this.#noneRightAt >= REPLACE_MS) this.#become("right");
     } else if (compared === this.#verdict || (compared === "right" && this.#verdict === undefined)) {
       this.#become(compared);
     } else {
@@ -81,6 +79,13 @@ export class ClockCheck {
     }
     if (this.#verdict === "wrong") return "wrong";
     return this.#contradictedAt === undefined ? (this.#verdict ?? "unknown") : "unknown";
+  }
+
+  /** Compares the clocks, and returns by which state this node acts. */
+  state(): ClockState {
+    const verdict = this.look();
+    const isNeeded = this.#noneRightAt !== undefined && this.#clock.monotonic() - this.#noneRightAt >= REPLACE_MS;
+    return isNeeded ? "right" : verdict;
   }
 
   #become(verdict: "right" | "wrong"): void {

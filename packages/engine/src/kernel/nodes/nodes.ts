@@ -149,12 +149,13 @@ export class Nodes implements PeerListener {
     this.#clockCheck = new ClockCheck(ports.clock, () =>
       [...this.#table.up()].map(({ clockOffsetMs, hello }) => ({
         offsetMs: clockOffsetMs,
+        // A node with an earlier version does not tell.
         state: hello?.clock_state ?? "right",
       })),
     );
     this.questions = new AskNodes({
       clock: ports.clock,
-      clockState: () => this.#clockCheck.look(),
+      clockState: () => this.#clockCheck.state(),
       name: options.name,
       peers: () => this.#table.up(),
       gone: () => this.gone().map(({ name }) => name),

@@ -77,7 +77,7 @@ export interface PeerTableOptions {
   readonly listener: PeerListener;
   /** Calls in flight at this node. */
   readonly load: () => number;
-  /** What this node knows about its clock. */
+  /** What this node knows about its clock, also while it acts by a wrong one. */
   readonly clockState: () => ClockState;
   /** Runs an action after the present tick, so that all frames of a tick are sent together. Default `setImmediate`. */
   readonly defer?: ((action: () => void) => void) | undefined;
