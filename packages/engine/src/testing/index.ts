@@ -7,7 +7,12 @@ export {
   startNatsServers,
 } from "../cluster/nats/testing/nats-servers.ts";
 export { PLANTED_FAULTS } from "../cluster/testing/simulation/planted-faults.ts";
-export { runSeeds, runSeedsWithFault, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
+export {
+  type PrintedResult,
+  runSeeds,
+  runSeedsWithFault,
+  violationsOf,
+} from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { InMemoryCluster } from "../kernel/nodes/testing/in-memory-cluster.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";

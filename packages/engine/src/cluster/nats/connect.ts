@@ -152,6 +152,7 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
             ...(tls.ca === undefined ? {} : { ca: readPem("tls.ca", tls.ca).toString() }),
             ...(tls.cert === undefined ? {} : { cert: readPem("tls.cert", tls.cert).toString() }),
             ...(tls.key === undefined ? {} : { key: readPem("tls.key", tls.key).toString() }),
+            // The client passes on all options to Node.js, but its type has only the usual ones.
             ...{ checkServerIdentity: checkNameOrAddress },
           },
         }),
@@ -160,15 +161,16 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
 
 /**
  * Verifies that a certificate is the server's. The NATS client gives Node.js no name for a server whose address is an IP
- * address, and Node.js then expects a certificate for `localhost`. Node.js calls it as a method of the TLS options.
+ * address, and Node.js then expects a certificate for `localhost`. Node.js calls this as a method of the TLS options.
  */
 function checkNameOrAddress(
-  this: { readonly servername?: string; readonly socket?: Socket },
+  this: { readonly servername?: string; readonly socket?: Socket } | undefined,
   name: string,
   certificate: PeerCertificate,
 ): Error | undefined {
-  const host = this.servername || this.socket?.remoteAddress;
-  return checkServerIdentity(host ?? name, certificate);
+  if (this?.servername) return checkServerIdentity(name, certificate);
+  const address = this?.socket?.remoteAddress;
+  return address === undefined ? new Error("the connection was closed") : checkServerIdentity(address, certificate);
 }
 
 function readPem(key: string, file: string): Buffer {

@@ -27,7 +27,7 @@ import { NatsLog } from "./nats-log.ts";
 import { NatsSeeds } from "./nats-seeds.ts";
 import { newNkey } from "./nkey.ts";
 import { serverConfig, serverConfigs } from "./server-config.ts";
-import { type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
+import { type NatsServer, type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
 
 const CLUSTER = "test";
 const ledger = new URL("../../store/testing/ledger-procedures.js", import.meta.url);
@@ -435,10 +435,14 @@ it("a server is named by its IP address, for which alone its certificate is", as
   const folder = mkdtempSync(join(tmpdir(), "svc-nats-tls-"));
   const port = await freePort();
   const [cert, key] = [certificateFile("address.pem"), certificateFile("address.key")];
-  const [config = ""] = serverConfigs({
-    ...{ cluster: CLUSTER, folder, servers: [{ host: "127.0.0.1", port }], tls: { cert, key, ca: cert } },
-  });
-  const server = await startNatsServer({ folder, name: "tls", port, config });
+  const startAt = (host: string): Promise<NatsServer> => {
+    const data = join(folder, host);
+    const [config = ""] = serverConfigs({
+      ...{ cluster: CLUSTER, folder: data, servers: [{ host, port }], tls: { cert, key, ca: cert } },
+    });
+    return startNatsServer({ folder, name: host, port, config });
+  };
+  const servers = [await startAt("127.0.0.1"), await startAt("127.0.0.2")];
   const connectTo = (host: string): Promise<NatsClient> =>
     connectNats({
       settings: { servers: [`nats://${host}:${port}`], replicas: 1, tls: { ca: cert } },
@@ -447,8 +451,9 @@ it("a server is named by its IP address, for which alone its certificate is", as
   try {
     await (await connectTo("127.0.0.1")).close();
     await expect(connectTo("localhost")).rejects.toThrow("does not match certificate's altnames: Host: localhost");
+    await expect(connectTo("127.0.0.2")).rejects.toThrow("does not match certificate's altnames: IP: 127.0.0.2");
   } finally {
-    await server.kill();
+    await Promise.all(servers.map((server) => server.kill()));
     rmSync(folder, { recursive: true, force: true });
   }
 });
@@ -483,6 +488,7 @@ it("workers are asked to go to another engine when the engine's server has lost 
     const write = store.call("add", "1");
     await new Promise((resolve) => process.nextTick(resolve));
     clock.advance(19_000);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(isAsked).toBe(false);
     clock.advance(2_000);
     await expect(write).rejects.toMatchObject({ code: "store_unavailable" });

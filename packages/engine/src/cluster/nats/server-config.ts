@@ -65,8 +65,8 @@ server_name: ${quoted(name)}
 listen: ${quoted(listen)}
 # An entry of the log has up to 512 KiB, and a server sends it as base64.
 max_payload: 1MB
-# Connections on which nothing arrives for 15 s are closed and opened again. Without these lines, a server that could not
-# be reached comes back only when TCP repeats what was lost, after up to as long again.
+# Connections on which nothing arrives for 15 s are closed and opened again. Without these lines, TCP repeats lost packets
+# ever more rarely: after a cut of 20 s, the next attempt may come only 20 s after its end.
 ping_interval: "5s"
 ping_max: 2
 ${tlsBlock(tls, "", false)}

@@ -100,7 +100,10 @@ export async function startNatsServer(options: {
     let output = "";
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve, reject) => {
-      const fail = (how: string): void => reject(new Error(`nats-server ${how}: ${output}`));
+      const fail = (how: string): void => {
+        child.kill("SIGKILL");
+        reject(new Error(`nats-server ${how}: ${output}`));
+      };
       child.stderr.on("data", (chunk: Buffer) => {
         if (output.includes(READY)) return;
         output += chunk.toString();
