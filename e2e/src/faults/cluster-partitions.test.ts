@@ -36,10 +36,13 @@ let scene: ClusterScene | undefined;
 let load: ClusterLoad | undefined;
 
 afterEach(async () => {
-  await load?.stop();
-  await scene?.close();
-  await machines?.remove();
-  machines = scene = load = undefined;
+  try {
+    await load?.stop();
+    await scene?.close();
+  } finally {
+    await machines?.remove();
+    machines = scene = load = undefined;
+  }
 });
 
 async function open(name: string, natsOf?: Parameters<typeof ClusterScene.open>[0]["natsOf"]) {
@@ -151,7 +154,6 @@ describe("two machines that cannot reach each other", () => {
       const cut = machines.cutBetween(machineOf(machines, one), machineOf(machines, other));
       const { at } = load.began(kind, [one, other], { keepJobs: true });
       await pause(Math.max(0, at + ms - performance.now()));
-      say(load.lastFault());
       joined.push(await heal(cut, scene, load));
     }
     const problems = await load.finish();
