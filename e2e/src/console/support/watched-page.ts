@@ -42,7 +42,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const { width = 1440, height = 900 } = options;
   const size = page.viewportSize();
   if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height });
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   const faults: string[] = [];
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);

@@ -26,10 +26,10 @@ async function unclear(functionId: string, input: object): Promise<void> {
   await recorded();
   const write = engine.call(functionId, input, { timeoutMs: 600_000 });
   const refused = expect(write).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "unknown" } });
-  // After these turns the store has the request and sends it at the end of the turn. So the timeout comes before the
-  // answer.
+  // After these turns the store has the request and sends it at the end of this turn. No message arrives before the next
+  // turn, so the timeout comes before the answer.
   for (let hops = 0; hops < 200; hops++) await Promise.resolve();
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  await new Promise<void>((resolve) => process.nextTick(resolve));
   clock.advance(30_000);
   await refused;
 }
