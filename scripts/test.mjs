@@ -113,9 +113,9 @@ async function main() {
     const env = await withCertificatesForNpm({ ...INSTALLERS, ...process.env }, join(results, "certificates.pem"));
     // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
+    const { unit, integration, others: rest } = splitSelection(selection);
     // The unit tests need nothing more. They use the time in which the steps below wait for the network.
-    const [first, last] = splitSelection(selection);
-    const firstTests = first && runVitest(first, { report: "vitest-unit", env, signal: early.signal });
+    const unitTests = unit && runVitest(unit, { report: "vitest-unit", env, signal: early.signal });
     if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
@@ -123,13 +123,18 @@ async function main() {
     if (needs(PACKED)) await step("Packing the SDKs", packSdks);
     if (page !== undefined) await step("Building the console's page", page.awaited[0]);
 
+    // Integration tests wait often, and the others rarely, so they run beside each other.
     const inBackground = async () => {
-      const reports = [(await firstTests) ?? NO_TESTS];
+      const reports = [(await unitTests) ?? NO_TESTS];
+      if (integration)
+        reports.push(
+          await runVitest(integration, { report: "vitest-integration", env, workers: 3, signal: early.signal }),
+        );
       for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files, env));
       return reports;
     };
     const reports = await Promise.all([
-      runVitest(last, { report: "vitest", env }),
+      runVitest(rest, { report: "vitest", env }),
       needs(["pytest"]) ? runPytest(python, selection, env) : NO_TESTS,
       inBackground(),
     ]).then((each) => each.flat());
@@ -150,16 +155,21 @@ async function main() {
   }
 }
 
-/** Splits a selection into unit tests, to run early, and other tests. The first is undefined if there are no others. */
+/**
+ * Splits a selection into unit tests and integration tests, which run in the background, and other tests. Each of the
+ * first two is undefined if it would be empty, or if nothing would be left for the foreground.
+ */
 function splitSelection(selection) {
-  const isUnit = (project) => UNIT.includes(project);
-  const projects = selection.projects.filter(isUnit);
-  const others = selection.projects.filter((project) => !isUnit(project));
-  if (projects.length === 0 || others.length === 0) return [undefined, selection];
-  return [
-    { ...selection, projects },
-    { ...selection, projects: others },
-  ];
+  let left = selection.projects;
+  const take = (projects) => {
+    const taken = left.filter((project) => projects.includes(project));
+    if (taken.length === 0 || taken.length === left.length) return undefined;
+    left = left.filter((project) => !taken.includes(project));
+    return { ...selection, projects: taken };
+  };
+  const unit = take(UNIT);
+  const integration = take(["integration"]);
+  return { unit, integration, others: { ...selection, projects: left } };
 }
 
 /** Resolves with the tests to run, also on other versions of Node, and the programs to install. */
@@ -203,7 +213,7 @@ function readOptions() {
  * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
  * end, in one piece.
  */
-async function runVitest({ projects, files, name }, { report: reportName, env, signal }) {
+async function runVitest({ projects, files, name }, { report: reportName, env, workers, signal }) {
   const own = projects.filter((project) => project !== "pytest");
   if (own.length === 0) return NO_TESTS;
   const report = join(results, `${reportName}.json`);
@@ -214,6 +224,7 @@ async function runVitest({ projects, files, name }, { report: reportName, env, s
     "--reporter=json",
     `--outputFile.json=${report}`,
     "--passWithNoTests",
+    ...(workers === undefined ? [] : ["--maxWorkers", String(workers)]),
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
