@@ -127,9 +127,7 @@ async function main() {
     const inBackground = async () => {
       const reports = [(await unitTests) ?? NO_TESTS];
       if (integration)
-        reports.push(
-          await runVitest(integration, { report: "vitest-integration", env, workers: 3, signal: early.signal }),
-        );
+        reports.push(await runVitest(integration, { report: "vitest-integration", env, signal: early.signal }));
       for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files, env));
       return reports;
     };
@@ -213,7 +211,7 @@ function readOptions() {
  * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
  * end, in one piece.
  */
-async function runVitest({ projects, files, name }, { report: reportName, env, workers, signal }) {
+async function runVitest({ projects, files, name }, { report: reportName, env, signal }) {
   const own = projects.filter((project) => project !== "pytest");
   if (own.length === 0) return NO_TESTS;
   const report = join(results, `${reportName}.json`);
@@ -224,7 +222,6 @@ async function runVitest({ projects, files, name }, { report: reportName, env, w
     "--reporter=json",
     `--outputFile.json=${report}`,
     "--passWithNoTests",
-    ...(workers === undefined ? [] : ["--maxWorkers", String(workers)]),
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];

@@ -1,17 +1,13 @@
-// One project, as a new user sees it: create, config, doctor, mcp, console, generate types, and the tests of the
-// templates.
+// One project, as a new user sees it: create, config, doctor, mcp, console, generate types, and the checks of its worker.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { eventually } from "../support/processes.ts";
 import { openTerminal, type Terminal } from "../support/terminal.ts";
 
-/** Does what pip does in a tenth of the time. */
-const uv = fileURLToPath(new URL("../../../.cache/toolchains/python/bin/uv", import.meta.url));
 const INSTALL = { timeoutMs: 180_000 };
 const parent = mkdtempSync(join(tmpdir(), "svc-commands-"));
 const project = join(parent, "shop");
@@ -58,17 +54,6 @@ describe("svc create", () => {
     expect(status).toBe(0);
     expect(text).toContain("Created shop from the template typescript.");
     expect(text).toMatch(/Next:\n {2}cd shop\n {2}svc dev\n/);
-  });
-
-  it("makes a Python project whose tests pass", async () => {
-    expect(await terminal.execute("svc create -t python -d py")).toMatchObject({ status: 0 });
-    const install = `(cd py/workers/greeter && ${uv} venv -q && ${uv} pip install -q -r requirements-dev.txt)`;
-    expect(await terminal.execute(install, INSTALL)).toMatchObject({ status: 0 });
-
-    expect(await terminal.execute("(cd py/workers/greeter && .venv/bin/pytest --color=no)", INSTALL)).toMatchObject({
-      status: 0,
-      text: expect.stringContaining("3 passed") as string,
-    });
   });
 });
 
