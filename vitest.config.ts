@@ -11,7 +11,7 @@ const POLL = { timeout: 60_000 };
  * as long as alone.
  */
 const ENDS_HANGING = { testTimeout: 240_000, hookTimeout: 240_000 };
-/** Two more than there are cores, since tests also wait: with one more, a fifth of the processor time was idle. */
+/** Two more than there are cores, since tests also wait. With one more, the last minutes of a run left a fifth of the processor time idle. */
 const WORKERS = availableParallelism() + 2;
 /** Projects with long files first: short files at the end leave no core idle. */
 const ORDER = ["e2e", "compat", "console", "integration", "unit", "web"];

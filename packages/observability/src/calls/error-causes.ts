@@ -42,7 +42,8 @@ export function errorCauses(
   sees: SeesCall,
   nowMs: number,
 ) {
-  const [from, to] = [start_time ?? Number.NEGATIVE_INFINITY, end_time ?? nowMs];
+  // Without an end there is no upper limit: calls start at fractions of a millisecond, later than `nowMs`, which has none.
+  const [from, to] = [start_time ?? Number.NEGATIVE_INFINITY, end_time ?? Number.POSITIVE_INFINITY];
   const stored = [...history].filter(hasFailed);
   const failed = stored.filter(
     (record) =>
@@ -71,7 +72,9 @@ export function errorCauses(
       first_at_ms: calls.at(-1)?.startedAtMs ?? last.startedAtMs,
       last_at_ms: last.startedAtMs,
       last: { invocation_id: last.invocationId, trace_id: last.traceId, span_id: last.spanId },
-      ...(buckets == null || start_time == null ? {} : { counts: overTime(calls, start_time, to, buckets) }),
+      ...(buckets == null || start_time == null
+        ? {}
+        : { counts: overTime(calls, start_time, end_time ?? nowMs, buckets) }),
     })),
     total: causes.length,
     ...(isWhole ? {} : { counts_are_lower_bounds: true as const }),
