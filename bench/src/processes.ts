@@ -56,10 +56,14 @@ export function benchScript(name: string): string {
   return built;
 }
 
-function forkScript(name: string, args: readonly string[]): ChildProcess {
+function forkScript(name: string, args: readonly string[], execPath = process.execPath): ChildProcess {
   // The child's standard output is ignored, because clients of other systems write greetings to it, and the bench's own
   // standard output is for the tables.
-  const child = fork(benchScript(name), args, { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
+  const child = fork(benchScript(name), args, {
+    execPath,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    execArgv: [],
+  });
   adopt(child);
   return child;
 }
@@ -106,13 +110,13 @@ export class RequestProcess<Request, Reply> {
     this.pid = pidOf(child);
   }
 
-  /** Starts a script of the bench that sends one message when it is ready. */
+  /** Starts a script of the bench that sends one message when it is ready. `execPath`: the Node that runs it. */
   static async start<Request, Reply>(
     script: string,
     args: readonly string[],
-    timeoutMs = START_TIMEOUT_MS,
+    { timeoutMs = START_TIMEOUT_MS, execPath }: { readonly timeoutMs?: number; readonly execPath?: string } = {},
   ): Promise<RequestProcess<Request, Reply>> {
-    const child = forkScript(script, args);
+    const child = forkScript(script, args, execPath);
     const started = await within(
       timeoutMs,
       `${script} was not ready`,

@@ -1,18 +1,16 @@
 import { loadavg } from "node:os";
-import { chromiumPath, startBrowser } from "@svc-runtime/e2e/browser";
+import { startBrowser } from "@svc-runtime/e2e/browser";
 import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
 import type { Browser } from "playwright-core";
 import type { ModuleEntry } from "../engine-process.ts";
-import { idleProgram } from "../pinning.ts";
 import { engineFor, type ScenarioContext } from "../scenarios/scenario.ts";
 import { startConsole } from "./console-process.ts";
 
 /** Concurrency of the calls that fill the engine. */
 const LANES = 100;
 
-export interface ConsoleSystem {
+export interface SystemWithoutBrowser {
   readonly url: string;
-  readonly browser: Browser;
   /** Fills the engine before anything is measured. */
   readonly worker: Worker;
   readonly enginePid: number;
@@ -20,21 +18,36 @@ export interface ConsoleSystem {
   readonly realtimePort: number;
 }
 
+export interface ConsoleSystem extends SystemWithoutBrowser {
+  readonly browser: Browser;
+}
+
 interface SystemOptions {
   readonly name: string;
   readonly modules: readonly ModuleEntry[];
-  /**
-   * True if the browser gets only the processor time that no other process needs. For scenarios that measure the engine
-   * and its callers, because in practice the browser runs on another machine.
-   */
-  readonly isBrowserIdle?: boolean;
 }
 
 /** Runs an engine, its console, a worker and a browser, and stops all of them afterwards. */
 export async function withConsole<Result>(
   context: ScenarioContext,
-  { name, modules, isBrowserIdle = false }: SystemOptions,
+  options: SystemOptions,
   use: (system: ConsoleSystem) => Promise<Result>,
+): Promise<Result> {
+  return withoutBrowser(context, options, async (system) => {
+    const browser = await startBrowser();
+    try {
+      return await use({ ...system, browser });
+    } finally {
+      await browser.close();
+    }
+  });
+}
+
+/** Runs an engine, its console and a worker, and stops all of them afterwards. */
+export async function withoutBrowser<Result>(
+  context: ScenarioContext,
+  { name, modules }: SystemOptions,
+  use: (system: SystemWithoutBrowser) => Promise<Result>,
 ): Promise<Result> {
   const undo: (() => Promise<unknown>)[] = [];
   try {
@@ -51,9 +64,7 @@ export async function withConsole<Result>(
     });
     undo.push(() => worker.shutdown());
     await worker.connected();
-    const browser = await startBrowser(isBrowserIdle ? idleProgram(chromiumPath(), context.folder) : undefined);
-    undo.push(() => browser.close());
-    return await use({ url: console.url, browser, worker, enginePid: engine.pid, realtimePort: engine.realtimePort });
+    return await use({ url: console.url, worker, enginePid: engine.pid, realtimePort: engine.realtimePort });
   } finally {
     for (const each of undo.reverse()) await each();
   }

@@ -39,7 +39,7 @@ export async function startPair(options: PairOptions): Promise<ClientPair> {
       packages: options.packages,
       ports: { caller, callee },
     };
-    return RequestProcess.start("clients/main", [JSON.stringify(args)], START_TIMEOUT_MS);
+    return RequestProcess.start("clients/main", [JSON.stringify(args)], { timeoutMs: START_TIMEOUT_MS });
   };
   const answering = await start<never>("callee");
   try {

@@ -1,14 +1,12 @@
-import { startCountedProxy } from "@svc-runtime/e2e/counted-proxy";
 import type { Bar } from "../bars.ts";
-import { PROXY_HOST } from "../console/console-process.ts";
-import { type ConsoleSystem, fill, loadNow, withConsole } from "../console/console-system.ts";
-import { MeasuredPage } from "../console/measured-page.ts";
+import { BrowserProcess, type Transfers } from "../console/browser-process.ts";
+import { fill, loadNow, type SystemWithoutBrowser, withoutBrowser } from "../console/console-system.ts";
 import { cpuTimeUs } from "../cpu.ts";
 import { placeApart } from "../pinning.ts";
 import { pause } from "../ports.ts";
 import { Latencies, ratio, spread } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, ScenarioContext, ScenarioResult } from "./scenario.ts";
 
 const SPANS = 50_000;
 /** Calls per second. Each creates one trace and one log entry. */
@@ -17,7 +15,6 @@ const WINDOW_MS = 10_000;
 const QUICK_WINDOW_MS = 2_000;
 /** Time for a page to load what it needs, before it is measured. */
 const SETTLE_MS = 2_000;
-const OPEN_TIMEOUT_MS = 60_000;
 /** Raises the engine's limits, because by default it keeps only 10,000 spans and 16 MiB. */
 const OBSERVABILITY = {
   name: "svc-observability",
@@ -29,7 +26,7 @@ const OBSERVABILITY = {
     logs_console_output: false,
   },
 } as const;
-const SYSTEM = { name: "console-open-pages", modules: [OBSERVABILITY], isBrowserIdle: true } as const;
+const SYSTEM = { name: "console-open-pages", modules: [OBSERVABILITY] } as const;
 const FUNCTIONS = ["shop::order", "shop::stock", "shop::price"] as const;
 /** One call in this number fails. */
 const FAILS_EVERY = 100;
@@ -46,11 +43,8 @@ const PAGES = {
   Dashboard: { path: "/", isThere: `document.body.innerText.includes("Slowest traces")` },
 } as const;
 
-/** What the first load of a page transfers, compressed and including WebSocket messages. */
-interface Transfers {
-  readonly requests: number;
-  readonly kb: number;
-}
+/** The bell, the command palette and the dialogs are loaded a second later than the page itself. */
+const HAS_BELL = `document.querySelector('[title="Notifications"]') !== null`;
 
 interface Measured {
   /** Share of a core, in percent. */
@@ -64,63 +58,75 @@ export const consoleOpenPages: Scenario = {
   title: `The console: an open page, ${SPANS} spans kept, ${RATE} calls per second`,
   rows: [32],
   run(context) {
-    return withConsole(context, SYSTEM, async (system) => {
-      const windowMs = context.options.quick ? QUICK_WINDOW_MS : WINDOW_MS;
-      const pinning = placeApart(process.pid, [system.enginePid]);
-      system.worker.registerFunction("shop::order", order(system));
-      system.worker.registerFunction("shop::stock", order(system));
-      system.worker.registerFunction("shop::price", order(system));
-      await fill(SPANS, (at) => callNumber(system, at));
-      await checkStored(system);
-      const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
-      const windows = { Traces: newWindows(), Logs: newWindows(), Dashboard: newWindows() };
-      const loads: Transfers[] = [];
-      for (let round = 0; round < context.options.rounds; round++) {
-        for (const name of names) {
-          const { none, open } = windows[name];
-          const withoutPage = async (): Promise<void> => void none.push(await underLoad(system, windowMs));
-          // The machine has fast and slow phases, so each window with a page has one without directly before or after
-          // it.
-          if (round % 2 === 0) await withoutPage();
-          open.push(await withPage(system, PAGES[name], () => underLoad(system, windowMs)));
-          if (round % 2 === 1) await withoutPage();
-        }
-        loads.push(await firstLoad(system));
+    return withoutBrowser(context, SYSTEM, async (system) => {
+      const notes = placeApart(process.pid, [system.enginePid]);
+      // After this process was bound to its core, so that the browser does not run on the engine's core.
+      const browser = await BrowserProcess.start(context.folder);
+      try {
+        const result = await measurePages(context, system, browser);
+        return { ...result, notes: [...notes, ...(result.notes ?? [])] };
+      } finally {
+        await browser.stop();
       }
-      return {
-        measurements: [],
-        notes: [
-          ...pinning,
-          ...names.map(
-            (name) => `with the ${name} page: ${summary(windows[name].open)}; without: ${summary(windows[name].none)}`,
-          ),
-          `load of the machine: ${loadNow().toFixed(1)}`,
-        ],
-        bars: [
-          ...names.flatMap((name) => barsOf(name, windows[name])),
-          {
-            row: 32,
-            what: "requests of the first load of the Dashboard",
-            measured: spread(loads.map(({ requests }) => requests)),
-            unit: "requests",
-            limit: 25,
-            sense: "at most",
-            standing: "binding",
-          },
-          {
-            row: 32,
-            what: "transfer of the first load of the Dashboard",
-            measured: spread(loads.map(({ kb }) => kb)),
-            unit: "KB",
-            limit: 500,
-            sense: "at most",
-            standing: "binding",
-          },
-        ],
-      };
     });
   },
 };
+
+async function measurePages(
+  { options }: ScenarioContext,
+  system: SystemWithoutBrowser,
+  browser: BrowserProcess,
+): Promise<ScenarioResult> {
+  const windowMs = options.quick ? QUICK_WINDOW_MS : WINDOW_MS;
+  for (const name of FUNCTIONS) system.worker.registerFunction(name, order(system));
+  await fill(SPANS, (at) => callNumber(system, at));
+  await checkStored(system);
+  const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
+  const windows = { Traces: newWindows(), Logs: newWindows(), Dashboard: newWindows() };
+  const loads: Transfers[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    for (const name of names) {
+      const { none, open } = windows[name];
+      const withoutPage = async (): Promise<void> => void none.push(await underLoad(system, windowMs));
+      // The machine has fast and slow phases, so each window with a page has one without directly before or after it.
+      if (round % 2 === 0) await withoutPage();
+      open.push(await withPage(browser, system.url, PAGES[name], () => underLoad(system, windowMs)));
+      if (round % 2 === 1) await withoutPage();
+    }
+    const { path, isThere } = PAGES.Dashboard;
+    loads.push(await browser.firstLoad(`${system.url}${path}`, isThere, HAS_BELL));
+  }
+  return {
+    measurements: [],
+    notes: [
+      ...names.map(
+        (name) => `with the ${name} page: ${summary(windows[name].open)}; without: ${summary(windows[name].none)}`,
+      ),
+      `load of the machine: ${loadNow().toFixed(1)}`,
+    ],
+    bars: [
+      ...names.flatMap((name) => barsOf(name, windows[name])),
+      {
+        row: 32,
+        what: "requests of the first load of the Dashboard",
+        measured: spread(loads.map(({ requests }) => requests)),
+        unit: "requests",
+        limit: 25,
+        sense: "at most",
+        standing: "binding",
+      },
+      {
+        row: 32,
+        what: "transfer of the first load of the Dashboard",
+        measured: spread(loads.map(({ kb }) => kb)),
+        unit: "KB",
+        limit: 500,
+        sense: "at most",
+        standing: "binding",
+      },
+    ],
+  };
+}
 
 interface Windows {
   /** The windows without a page. */
@@ -158,34 +164,15 @@ function barsOf(name: string, { none, open }: Windows): readonly Bar[] {
   ];
 }
 
-/** Loads the Dashboard with an empty cache. Resolves when all its parts are loaded. */
-async function firstLoad({ browser, url }: ConsoleSystem): Promise<Transfers> {
-  const proxy = await startCountedProxy(Number(new URL(url).port));
-  const measured = await MeasuredPage.open(browser);
-  try {
-    let requests = 0;
-    measured.page.on("request", () => requests++).on("websocket", () => requests++);
-    const { path, isThere } = PAGES.Dashboard;
-    await measured.visit(`http://${PROXY_HOST}:${proxy.port}${path}`, isThere, OPEN_TIMEOUT_MS);
-    // The bell, the command palette and the dialogs are loaded a second later than the page itself. Wait for the bell.
-    await measured.until(`document.querySelector('[title="Notifications"]') !== null`, OPEN_TIMEOUT_MS);
-    await measured.page.waitForLoadState("networkidle", { timeout: OPEN_TIMEOUT_MS });
-    return { requests, kb: proxy.bytes() / 1024 };
-  } finally {
-    await measured.close();
-    await proxy.close();
-  }
-}
-
 /** Rejects if the engine has not kept all spans and log entries that the pages need for the measurement. */
-async function checkStored({ worker }: ConsoleSystem): Promise<void> {
+async function checkStored({ worker }: SystemWithoutBrowser): Promise<void> {
   for (const function_id of ["engine::traces::list", "engine::logs::list"]) {
     const { total } = await worker.call<{ readonly total: number }>({ function_id, payload: { limit: 1 } });
     if (total < SPANS * 0.9) throw new Error(`${function_id} finds ${total} entries, not ${SPANS}`);
   }
 }
 
-function order({ worker }: ConsoleSystem) {
+function order({ worker }: SystemWithoutBrowser) {
   return ({ at }: { readonly at: number }): { readonly at: number } => {
     worker.log.info(`order ${at} was taken`, { at });
     if (at % FAILS_EVERY === 0) throw new Error("out of stock");
@@ -194,7 +181,7 @@ function order({ worker }: ConsoleSystem) {
 }
 
 /** Rejects if a call fails that should not. */
-async function callNumber({ worker }: ConsoleSystem, at: number): Promise<void> {
+async function callNumber({ worker }: SystemWithoutBrowser, at: number): Promise<void> {
   const function_id = FUNCTIONS[at % FUNCTIONS.length] as string;
   const call = worker.call({ function_id, payload: { at } });
   await (at % FAILS_EVERY === 0 ? call.catch(() => undefined) : call);
@@ -202,26 +189,25 @@ async function callNumber({ worker }: ConsoleSystem, at: number): Promise<void> 
 
 /** Measures with an open page. Rejects if the page shows nothing new, because then its cost was not measured. */
 async function withPage<Result>(
-  { browser, url }: ConsoleSystem,
+  browser: BrowserProcess,
+  url: string,
   { path, isThere }: { readonly path: string; readonly isThere: string },
   use: () => Promise<Result>,
 ): Promise<Result> {
-  const measured = await MeasuredPage.open(browser);
-  const text = (): Promise<string> => measured.page.evaluate("document.body.innerText") as Promise<string>;
   try {
-    await measured.visit(`${url}${path}`, isThere, OPEN_TIMEOUT_MS);
+    await browser.open(`${url}${path}`, isThere);
     await pause(SETTLE_MS);
-    const before = await text();
+    const before = await browser.text();
     const result = await use();
-    if ((await text()) === before) throw new Error(`the page ${path} did not change while calls were made`);
+    if ((await browser.text()) === before) throw new Error(`the page ${path} did not change while calls were made`);
     return result;
   } finally {
-    await measured.close();
+    await browser.close();
   }
 }
 
 /** Calls at a fixed rate, whether or not earlier calls have returned. */
-async function underLoad(system: ConsoleSystem, windowMs: number): Promise<Measured> {
+async function underLoad(system: SystemWithoutBrowser, windowMs: number): Promise<Measured> {
   const latencies = new Latencies();
   const pending = new Set<Promise<void>>();
   let failure: unknown;

@@ -17,13 +17,13 @@ const FLAGS = [
   "--process-per-site",
 ];
 
-/** Starts a headless Chromium with an empty profile. `executablePath`: default `chromiumPath()`. */
-export async function startBrowser(executablePath = chromiumPath()): Promise<Browser> {
-  return chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: 60_000 });
+/** Starts a headless Chromium with an empty profile. */
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS, timeout: 60_000 });
 }
 
 /** Returns the path of Chromium: the variable SVC_CHROMIUM, or an executable in PATH. Throws if neither exists. */
-export function chromiumPath(): string {
+function chromiumPath(): string {
   const named = process.env.SVC_CHROMIUM;
   if (named !== undefined && named !== "") return named;
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
