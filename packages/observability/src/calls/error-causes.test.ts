@@ -71,39 +71,51 @@ test("says that counts are lower bounds if failed calls of the range were evicte
   expect(rest).toMatchObject({ counts_are_lower_bounds: true });
 });
 
+/** A failed call. */
+function failedCall(at: number): CauseCall {
+  return {
+    ...{ invocationId: `i${at}`, traceId: "t", spanId: `s${at}`, internal: false, result: "error" },
+    ...{ startedAtMs: at, duration: 1 },
+    facts: { functionId: `loop::step${at % 2}`, stats: undefined as unknown as FunctionStats, internal: false },
+    caller: { worker_id: "w" } as CauseCall["caller"],
+    resource: { workerId: "w" } as CauseCall["resource"],
+    failure: { code: "invocation_failed", message: "too deep" } as CauseCall["failure"],
+  };
+}
+
+function historyOf(calls: readonly CauseCall[]): Parameters<typeof errorCauses>[0] {
+  return {
+    hasEvictedFailures: false,
+    *[Symbol.iterator]() {
+      yield* calls;
+    },
+  };
+}
+
+test("counts calls that started in the millisecond of the query", () => {
+  const calls = historyOf([failedCall(1_000.5)]);
+  expect(errorCauses(calls, { start_time: 0, buckets: 2 }, () => true, 1_000).errors).toMatchObject([
+    { count: 1, counts: [0, 1] },
+  ]);
+});
+
 test("reads each of many failed calls of one trace only a few times", async () => {
   engine = await observedEngine();
   let reads = 0;
   const count = 4_000;
-  const calls = Array.from(
-    { length: count },
-    (_, at): CauseCall => ({
-      ...{ invocationId: `i${at}`, traceId: "t", spanId: `s${at}`, internal: false, result: "error" },
-      facts: { functionId: `loop::step${at % 2}`, stats: undefined as unknown as FunctionStats, internal: false },
-      caller: { worker_id: "w" } as CauseCall["caller"],
-      resource: { workerId: "w" } as CauseCall["resource"],
-      failure: { code: "invocation_failed", message: "too deep" } as CauseCall["failure"],
-      // Each call is made by the one before.
-      get startedAtMs() {
-        reads++;
-        return at;
+  // Each call is made by the one before.
+  const calls = Array.from({ length: count }, (_, at) =>
+    Object.defineProperties(failedCall(at), {
+      startedAtMs: {
+        get: () => {
+          reads++;
+          return at;
+        },
       },
-      get duration() {
-        return 2 * (count - at);
-      },
+      duration: { value: 2 * (count - at) },
     }),
   );
-  const { errors } = errorCauses(
-    {
-      hasEvictedFailures: false,
-      *[Symbol.iterator]() {
-        yield* calls;
-      },
-    },
-    {},
-    () => true,
-    count,
-  );
+  const { errors } = errorCauses(historyOf(calls), {}, () => true, count);
   // Only the innermost call is a cause.
   expect(errors.map(({ count: calls, last }) => [calls, last.span_id])).toEqual([[1, `s${count - 1}`]]);
   // 4,000 calls sorted and searched; in pairs it would be 8 million.

@@ -42,7 +42,8 @@ export function errorCauses(
   sees: SeesCall,
   nowMs: number,
 ) {
-  // Without an end there is no upper limit: calls start at fractions of a millisecond, later than `nowMs`, which has none.
+  // No upper limit without `end_time`: `nowMs` is in whole milliseconds, so calls of the current millisecond would be
+  // left out.
   const [from, to] = [start_time ?? Number.NEGATIVE_INFINITY, end_time ?? Number.POSITIVE_INFINITY];
   const stored = [...history].filter(hasFailed);
   const failed = stored.filter(
