@@ -64,6 +64,8 @@ function forkScript(name: string, args: readonly string[], execPath = process.ex
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     execArgv: [],
   });
+  // Without a listener, a failed start or message would end the bench. It also ends the child, which is noticed then.
+  child.on("error", () => child.kill("SIGKILL"));
   adopt(child);
   return child;
 }
@@ -71,6 +73,10 @@ function forkScript(name: string, args: readonly string[], execPath = process.ex
 /** Resolves with the next message of a child. Rejects if the child ends first. */
 function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
   return new Promise((resolve, reject) => {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      reject(new Error(`${name} has ended`));
+      return;
+    }
     const onExit = (code: number | null, signal: string | null): void => {
       child.off("message", onMessage);
       reject(new Error(`${name} ended with ${signal ?? `code ${code}`}`));

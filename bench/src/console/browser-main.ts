@@ -8,19 +8,26 @@ import { MeasuredPage } from "./measured-page.ts";
 
 const OPEN_TIMEOUT_MS = 60_000;
 
-const browser = await startBrowser();
+process.on("disconnect", () => process.exit(0));
+const browser = await startBrowser().catch((error: Error) => {
+  process.send?.({ error: error.message } satisfies BrowserReply, () => process.exit(1));
+  return new Promise<never>(() => {});
+});
 let shown: MeasuredPage | undefined;
 
 async function perform(request: BrowserRequest): Promise<BrowserReply> {
   switch (request.kind) {
     case "open":
+      if (shown !== undefined) throw new Error("a page is open");
       shown = await MeasuredPage.open(browser);
       await shown.visit(request.url, request.isThere, OPEN_TIMEOUT_MS);
       return {};
     case "read":
-      return { text: (await shown?.page.evaluate("document.body.innerText")) as string };
+      if (shown === undefined) throw new Error("no page is open");
+      return { text: (await shown.page.evaluate("document.body.innerText")) as string };
     case "close":
       await shown?.close();
+      shown = undefined;
       return {};
     case "first-load":
       return { transfers: await firstLoad(request) };
@@ -45,7 +52,6 @@ async function firstLoad({ url, isThere, isWhole }: Extract<BrowserRequest, { ki
   }
 }
 
-process.on("disconnect", () => process.exit(0));
 process.on("SIGTERM", () => void browser.close().finally(() => process.exit(0)));
 process.send?.({ ready: true });
 process.on("message", (request: BrowserRequest) => {

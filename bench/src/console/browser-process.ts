@@ -1,7 +1,8 @@
 import { idleProgram } from "../pinning.ts";
 import { RequestProcess } from "../processes.ts";
 
-const TIMEOUT_MS = 200_000;
+/** Longer than all that one request waits for. */
+const TIMEOUT_MS = 240_000;
 
 export type BrowserRequest =
   | { readonly kind: "open"; readonly url: string; readonly isThere: string }
@@ -22,9 +23,9 @@ export interface BrowserReply {
 }
 
 /**
- * A browser and the program that drives it, with only the processor time that no other process needs, because in
- * practice they run on another machine. The program is a process of its own: it reads each message that the page
- * receives, and would delay calls that its process makes and measures.
+ * A browser and the program that drives it, in a process of their own. The program reads each message that the page
+ * receives. In the process of the bench, this would delay the measured calls. Both get only the processor time that no
+ * other process needs, because a user's browser runs on another machine; without `chrt` they get more.
  */
 export class BrowserProcess {
   readonly #process: RequestProcess<BrowserRequest, BrowserReply>;
@@ -33,7 +34,7 @@ export class BrowserProcess {
     this.#process = process;
   }
 
-  /** `folder`: a folder for a script. */
+  /** `folder`: the folder in which the script that starts the process is written. */
   static async start(folder: string): Promise<BrowserProcess> {
     const execPath = idleProgram(process.execPath, folder);
     return new BrowserProcess(

@@ -33,7 +33,7 @@ export async function withConsole<Result>(
   options: SystemOptions,
   use: (system: ConsoleSystem) => Promise<Result>,
 ): Promise<Result> {
-  return withoutBrowser(context, options, async (system) => {
+  return withConsoleOnly(context, options, async (system) => {
     const browser = await startBrowser();
     try {
       return await use({ ...system, browser });
@@ -44,7 +44,7 @@ export async function withConsole<Result>(
 }
 
 /** Runs an engine, its console and a worker, and stops all of them afterwards. */
-export async function withoutBrowser<Result>(
+export async function withConsoleOnly<Result>(
   context: ScenarioContext,
   { name, modules }: SystemOptions,
   use: (system: SystemWithoutBrowser) => Promise<Result>,

@@ -1,6 +1,6 @@
 import type { Bar } from "../bars.ts";
 import { BrowserProcess, type Transfers } from "../console/browser-process.ts";
-import { fill, loadNow, type SystemWithoutBrowser, withoutBrowser } from "../console/console-system.ts";
+import { fill, loadNow, type SystemWithoutBrowser, withConsoleOnly } from "../console/console-system.ts";
 import { cpuTimeUs } from "../cpu.ts";
 import { placeApart } from "../pinning.ts";
 import { pause } from "../ports.ts";
@@ -58,10 +58,10 @@ export const consoleOpenPages: Scenario = {
   title: `The console: an open page, ${SPANS} spans kept, ${RATE} calls per second`,
   rows: [32],
   run(context) {
-    return withoutBrowser(context, SYSTEM, async (system) => {
-      const notes = placeApart(process.pid, [system.enginePid]);
-      // After this process was bound to its core, so that the browser does not run on the engine's core.
+    return withConsoleOnly(context, SYSTEM, async (system) => {
+      // Before this process is bound to a core, so that the browser is not bound to it too.
       const browser = await BrowserProcess.start(context.folder);
+      const notes = placeApart(process.pid, [system.enginePid]);
       try {
         const result = await measurePages(context, system, browser);
         return { ...result, notes: [...notes, ...(result.notes ?? [])] };
@@ -194,16 +194,13 @@ async function withPage<Result>(
   { path, isThere }: { readonly path: string; readonly isThere: string },
   use: () => Promise<Result>,
 ): Promise<Result> {
-  try {
-    await browser.open(`${url}${path}`, isThere);
-    await pause(SETTLE_MS);
-    const before = await browser.text();
-    const result = await use();
-    if ((await browser.text()) === before) throw new Error(`the page ${path} did not change while calls were made`);
-    return result;
-  } finally {
-    await browser.close();
-  }
+  await browser.open(`${url}${path}`, isThere);
+  await pause(SETTLE_MS);
+  const before = await browser.text();
+  const result = await use();
+  if ((await browser.text()) === before) throw new Error(`the page ${path} did not change while calls were made`);
+  await browser.close();
+  return result;
 }
 
 /** Calls at a fixed rate, whether or not earlier calls have returned. */
