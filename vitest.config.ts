@@ -11,12 +11,15 @@ const POLL = { timeout: 60_000 };
  * as long as alone.
  */
 const ENDS_HANGING = { testTimeout: 240_000, hookTimeout: 240_000 };
-/** Two more than there are cores, since tests also wait. With one more, the last minutes of a run left a fifth of the processor time idle. */
+/**
+ * Two more than there are cores, since tests also wait: with only one more, the last minutes of a run left a fifth of the
+ * processor time idle.
+ */
 const WORKERS = availableParallelism() + 2;
 /** Projects with long files first: short files at the end leave no core idle. */
 const ORDER = ["e2e", "compat", "console", "integration", "unit", "web"];
 
-/** Files that visit each page of the console take about three times as long as others of their size. */
+/** These files take about three times as long as others of their size, because they visit each page of the console. */
 const EACH_PAGE = /\/console\/(?:data-states|keyboard|labels|write-refusals)\.test\.js$/;
 
 /** Starts long files first. The size of a file stands in for its duration, which a fresh clone does not know. */

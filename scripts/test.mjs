@@ -90,7 +90,7 @@ async function main() {
   const startedMs = performance.now();
   let others;
   let page;
-  /** Ends the test runner that runs in the background. */
+  /** Ends the test runner in the background, if another step fails. */
   const early = new AbortController();
   try {
     const { selection, programs, onOtherNodes } = await planOf(options);
@@ -113,9 +113,10 @@ async function main() {
     const env = await withCertificatesForNpm({ ...INSTALLERS, ...process.env }, join(results, "certificates.pem"));
     // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
-    const { unit, integration, others: rest } = splitSelection(selection);
+    const { unit, integration, rest } = splitSelection(selection);
     // The unit tests need nothing more. They use the time in which the steps below wait for the network.
-    const unitTests = unit && runVitest(unit, { report: "vitest-unit", env, signal: early.signal });
+    const background = { env, signal: AbortSignal.any([signal, early.signal]), isInBackground: true };
+    const unitTests = unit && runVitest(unit, { report: "vitest-unit", ...background });
     if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
@@ -123,19 +124,26 @@ async function main() {
     if (needs(PACKED)) await step("Packing the SDKs", packSdks);
     if (page !== undefined) await step("Building the console's page", page.awaited[0]);
 
-    // Integration tests wait often, and the others rarely, so they run beside each other.
+    // Integration tests need little processor time, so they run beside the tests in a browser. They start when the unit
+    // tests have ended.
     const inBackground = async () => {
       const reports = [(await unitTests) ?? NO_TESTS];
-      if (integration)
-        reports.push(await runVitest(integration, { report: "vitest-integration", env, signal: early.signal }));
-      for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files, env));
+      if (integration) {
+        signal.throwIfAborted();
+        reports.push(await runVitest(integration, { report: "vitest-integration", ...background }));
+      }
+      for (const { version, files } of onOtherNodes) {
+        signal.throwIfAborted();
+        reports.push(await runOnNode(version, files, { env, signal }));
+      }
       return reports;
     };
     const reports = await Promise.all([
-      runVitest(rest, { report: "vitest", env }),
-      needs(["pytest"]) ? runPytest(python, selection, env) : NO_TESTS,
+      runVitest(rest, { report: "vitest", env, signal }),
+      needs(["pytest"]) ? runPytest(python, selection, { env, signal }) : NO_TESTS,
       inBackground(),
     ]).then((each) => each.flat());
+    signal.throwIfAborted();
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
@@ -167,7 +175,7 @@ function splitSelection(selection) {
   };
   const unit = take(UNIT);
   const integration = take(["integration"]);
-  return { unit, integration, others: { ...selection, projects: left } };
+  return { unit, integration, rest: { ...selection, projects: left } };
 }
 
 /** Resolves with the tests to run, also on other versions of Node, and the programs to install. */
@@ -207,11 +215,11 @@ function readOptions() {
 }
 
 /**
- * Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project
- * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
- * end, in one piece.
+ * Runs the selected TypeScript tests. All projects of the selection share the test runner's workers, so that no core
+ * waits for a project to end. Writes the report `test-results/<report>.json`. The signal ends it. In the background, it
+ * prints its output at its end, in one piece.
  */
-async function runVitest({ projects, files, name }, { report: reportName, env, signal }) {
+async function runVitest({ projects, files, name }, { report: reportName, env, signal, isInBackground = false }) {
   const own = projects.filter((project) => project !== "pytest");
   if (own.length === 0) return NO_TESTS;
   const report = join(results, `${reportName}.json`);
@@ -227,16 +235,16 @@ async function runVitest({ projects, files, name }, { report: reportName, env, s
   ];
   const { code, output } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], {
     env,
-    stdio: signal === undefined ? "inherit" : "pipe",
+    stdio: isInBackground ? "pipe" : "inherit",
     signal,
   });
-  if (signal !== undefined) console.log(`\n${own.join(", ")}:\n${output}`);
+  if (isInBackground) console.log(`\n${own.join(", ")}:\n${output}`);
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   return outcome(own.join(", "), code, content.numPassedTests ?? 0, vitestFailures(content));
 }
 
 /** Runs test files on another version of Node. */
-async function runOnNode(version, files, env) {
+async function runOnNode(version, files, { env, signal }) {
   const title = `Node ${version}`;
   const report = join(results, `vitest-node-${version}.json`);
   const vitest = [
@@ -251,7 +259,7 @@ async function runOnNode(version, files, env) {
   const { code } = await run(
     nodeProgram(version),
     [join(root, "node_modules/vitest/vitest.mjs"), ...vitest, ...files],
-    { env, stdio: "inherit" },
+    { env, signal, stdio: "inherit" },
   );
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   console.log(`\n${title}: ${content.numPassedTests ?? 0} passed, ${content.numFailedTests ?? 0} failed`);
@@ -265,7 +273,7 @@ async function runOnNode(version, files, env) {
 }
 
 /** Runs the selected Python tests. Prints their output at their end, in one piece. */
-async function runPytest(python, { files, name }, env) {
+async function runPytest(python, { files, name }, { env, signal }) {
   const report = join(results, "pytest.xml");
   const own = files.filter((file) => file.endsWith(".py")).map((file) => join(root, file));
   const args = [
@@ -276,7 +284,7 @@ async function runPytest(python, { files, name }, env) {
     ...(name === undefined ? [] : ["-k", name]),
     ...own,
   ];
-  const { code, output } = await run(python, args, { cwd: join(root, "python"), env, stdio: "pipe" });
+  const { code, output } = await run(python, args, { cwd: join(root, "python"), env, signal, stdio: "pipe" });
   console.log(`\npytest:\n${output}`);
   const xml = await readFile(report, "utf8").catch(() => "");
   const number = (key) => Number(new RegExp(`<testsuite[^>]*\\b${key}="(\\d+)"`).exec(xml)?.[1] ?? 0);

@@ -346,9 +346,9 @@ describe.each(["typescript", "python"])(
       expect(await closed).toEqual([0, null]);
       const [tests = ""] = /cd workers\/greeter && .*/.exec(created.get(template) ?? "") ?? [];
       expect(tests).toContain("test");
-      expect(await runToEnd("sh", ["-c", tests], { cwd: folder, env })).toMatch(
-        template === "python" ? /\b3 passed/ : /\bpass 3\b/,
-      );
+      expect(
+        await runToEnd("sh", ["-c", tests], { cwd: folder, env: { ...env, PY_COLORS: "0", FORCE_COLOR: "0" } }),
+      ).toMatch(template === "python" ? /\b3 passed/ : /\bpass 3\b/);
       await expectFirstInstall(template, folder);
       if (template !== "python") return;
       const options = ["--dry-run", "--ignore-installed", "--no-deps", "--requirement"];

@@ -1,4 +1,4 @@
-// One project, as a new user sees it: create, config, doctor, mcp, console, generate types, and the checks of its worker.
+// One project, as a new user sees it: create, config, doctor, mcp, console, generate types, its worker's checks.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
