@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { FunctionStats } from "./call-stats.ts";
 import { type CauseCall, errorCauses } from "./error-causes.ts";
 import { type ObservedEngine, observedEngine } from "./testing/observed-engine.ts";
@@ -13,7 +13,6 @@ interface Cause {
 }
 
 let engine: ObservedEngine;
-afterEach(() => engine.stop());
 
 const causes = async (query: object = {}): Promise<{ readonly errors: readonly Cause[]; readonly total: number }> =>
   (await engine.call("engine::invocations::errors", query)) as Awaited<ReturnType<typeof causes>>;
@@ -22,7 +21,9 @@ const causes = async (query: object = {}): Promise<{ readonly errors: readonly C
 async function withShop(
   config: Parameters<typeof observedEngine>[0] = {},
 ): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
-  engine = await observedEngine(config);
+  const started = await observedEngine(config);
+  onTestFinished(() => started.stop());
+  engine = started;
   const gateway = await engine.connectWorker({ name: "gateway" });
   const shop = await engine.connectWorker({ name: "shop" });
   shop.serve("orders::get", (data) => {
@@ -71,7 +72,7 @@ test("says that counts are lower bounds if failed calls of the range were evicte
   expect(rest).toMatchObject({ counts_are_lower_bounds: true });
 });
 
-/** A failed call. */
+/** Returns a failed call that starts at the given time, in milliseconds, and takes 1 ms. */
 function failedCall(at: number): CauseCall {
   return {
     ...{ invocationId: `i${at}`, traceId: "t", spanId: `s${at}`, internal: false, result: "error" },
@@ -99,8 +100,7 @@ test("counts calls that started in the millisecond of the query", () => {
   ]);
 });
 
-test("reads each of many failed calls of one trace only a few times", async () => {
-  engine = await observedEngine();
+test("reads each of many failed calls of one trace only a few times", () => {
   let reads = 0;
   const count = 4_000;
   // Each call is made by the one before.
